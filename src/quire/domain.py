@@ -1,0 +1,244 @@
+"""The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote"]
+Level = Literal["high", "medium", "low", "insufficient"]
+VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
+Status = Literal["answered", "not_in_book"]
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One piece of a section that belongs together, in the author's own bytes."""
+
+    kind: BlockKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """What stands under one heading, up to the next."""
+
+    path: tuple[str, ...]
+    """Headings from the page's title down to this one."""
+    anchor: str
+    """The heading's id on the built page; empty for the text before the first heading."""
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of the book, as the built site has it."""
+
+    source: str
+    """Path of the source file below the book's folder."""
+    title: str
+    part: str
+    """The part or category that the page stands in; empty where there is none."""
+    url: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A file that was not read, and why."""
+
+    source: str
+    reason: str
+    failed: bool = True
+    """Whether it should have been read; a draft, say, is left out on purpose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """A whole book as a reader found it, in reading order."""
+
+    title: str
+    kind: str
+    """The format it is written in."""
+    pages: tuple[Page, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A passage of one section, small enough to embed; what searches return and citations quote."""
+
+    id: str
+    book: str
+    source_file: str
+    part: str
+    chapter: str
+    section: str
+    path: tuple[str, ...]
+    url: str
+    """The page's address on the built site, with the heading's anchor."""
+    text: str
+    content_hash: str
+    sequence: int
+    """Position among the chunks of its page, from 1."""
+    total: int
+    token_count: int
+    processed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk that a search found."""
+
+    chunk: Chunk
+    rank: int
+    """Position in the result, from 1."""
+    similarity: float
+    """Calibrated relevance to the question, 0 to 1."""
+    cosine: float
+    """The raw cosine of the embeddings, kept beside the calibrated value."""
+    vector: tuple[float, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Where to search; a field left empty does not restrict."""
+
+    chapter: tuple[str, ...] = ()
+    section: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.chapter or self.section)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question about one book, whichever contract it came in by."""
+
+    text: str
+    book: str | None = None
+    """The book's name; `None` is the only book there is."""
+    thread_id: str | None = None
+    top_k: int = 5
+    threshold: float = 0.7
+    filters: Filters = Filters()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """The sentence of the book that proves a claim."""
+
+    number: int
+    """The `[n]` mark that points here."""
+    chunk_id: str
+    chapter: str
+    section: str
+    quote: str
+    """Byte for byte what the chunk says from `start` to `end`."""
+    start: int
+    end: int
+    url: str
+    """Opens the page at that sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a judge found about one claim."""
+
+    kind: VerdictKind
+    probability: float
+    """How likely the evidence supports the claim, 0 to 1."""
+    evidence: tuple[tuple[int, int, int], ...] = ()
+    """(passage number, start, end) of the sentences that support it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One statement of an answer, where it stands there, and whether the book says so."""
+
+    text: str
+    start: int
+    end: int
+    verdict: VerdictKind
+    probability: float
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How good the evidence is, by the measures of the chat contract."""
+
+    average_similarity: float
+    min_similarity: float
+    max_similarity: float
+    num_chunks: int
+    chunk_diversity: float
+    level: Level
+    should_answer: bool
+    answerability: float
+    """How likely the passages hold the answer, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Milliseconds spent in each stage of one answer."""
+
+    retrieve_ms: float = 0.0
+    answer_ms: float = 0.0
+    verify_ms: float = 0.0
+    total_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A finished answer: every claim in it was checked against the book."""
+
+    id: str
+    thread_id: str
+    book: str
+    revision: str
+    question: str
+    standalone_question: str
+    status: Status
+    text: str
+    claims: tuple[Claim, ...]
+    withheld: tuple[Claim, ...]
+    """Claims the model made that the book does not support; not part of `text`."""
+    hits: tuple[Hit, ...]
+    confidence: Confidence
+    model: str
+    created_at: datetime
+    timings: Timings = Timings()
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The distinct citations of the answer, in order of appearance."""
+        return tuple(dict.fromkeys(c for claim in self.claims for c in claim.citations))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation, as it was shown."""
+
+    id: str
+    role: Role
+    content: str
+    created_at: datetime
+    confidence: float | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A conversation about one book."""
+
+    id: str
+    book: str
+    created_at: datetime
+    updated_at: datetime
+    messages: tuple[Message, ...] = ()
+    message_count: int = 0
+    topic_summary: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)

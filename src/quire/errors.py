@@ -1,0 +1,143 @@
+"""Every error Quire raises on purpose.
+
+* QuireError
+  x BadRequest
+    + UnknownBook
+    + UnknownThread
+    + BadSettings
+  x IngestError
+    + UnsupportedSource
+    + UnreadableFile
+    + EmptyBook
+    + BookBusy
+    + DiskFull
+  x SearchIndexError
+    + IndexUnavailable
+    + IndexMismatch
+  x EmbedderUnavailable
+  x StoreUnavailable
+  x ModelError
+    + ModelUnavailable
+    + ModelTimedOut
+    + ModelMisbehaved
+
+"Not in the book" is not among them: it is an answer.
+"""
+
+from typing import ClassVar
+
+
+class QuireError(Exception):
+    """Base class: catch this to catch anything Quire raises on purpose."""
+
+    retryable: ClassVar[bool] = False
+    """Whether the same call may succeed later without any change."""
+    advice: ClassVar[str] = ""
+    """What the caller can do about it, in one sentence."""
+
+
+class BadRequest(QuireError):
+    """The caller asked for something that cannot be done."""
+
+    advice = "Correct the request and send it again."
+
+
+class UnknownBook(BadRequest):
+    """No book of that name has been ingested."""
+
+    advice = "Run `quire ingest PATH` first, or name one of the books listed."
+
+
+class UnknownThread(BadRequest):
+    """There is no conversation with that id."""
+
+    advice = "Start a new conversation by leaving the id out."
+
+
+class BadSettings(BadRequest):
+    """A setting has a value that cannot be used."""
+
+    advice = "Correct the setting and start again."
+
+
+class IngestError(QuireError):
+    """A book could not be ingested; what was there before is untouched."""
+
+    advice = "Correct the source and run `quire ingest` again."
+
+
+class UnsupportedSource(IngestError):
+    """The path holds no kind of book that Quire can read."""
+
+
+class UnreadableFile(IngestError):
+    """One file cannot be read; the rest of the book can."""
+
+
+class EmptyBook(IngestError):
+    """The book was read but holds no text."""
+
+
+class BookBusy(IngestError):
+    """Another process is ingesting this book."""
+
+    retryable = True
+    advice = "Wait for the other ingest to finish, then run it again."
+
+
+class DiskFull(IngestError):
+    """There is no room left to write the index."""
+
+    advice = "Free some space or point QUIRE_DATA_DIR elsewhere, then run it again."
+
+
+class SearchIndexError(QuireError):
+    """The index cannot be searched."""
+
+
+class IndexUnavailable(SearchIndexError):
+    """The index cannot be reached or opened; trying again may work."""
+
+    retryable = True
+    advice = "Try again shortly; `quire doctor` shows what is wrong."
+
+
+class IndexMismatch(SearchIndexError):
+    """The index was built with another embedder than the one configured."""
+
+    advice = "Ingest the book again, or configure the embedder that built it."
+
+
+class EmbedderUnavailable(QuireError):
+    """The embedding model is missing or damaged."""
+
+    advice = "Reinstall Quire; `quire doctor` names the file."
+
+
+class StoreUnavailable(QuireError):
+    """The conversation store cannot be reached; trying again may work."""
+
+    retryable = True
+    advice = "Try again shortly; your question was not lost on your side."
+
+
+class ModelError(QuireError):
+    """The answering model failed."""
+
+    advice = "Try again, or configure another model."
+
+
+class ModelUnavailable(ModelError):
+    """The model cannot be reached; trying again may work."""
+
+    retryable = True
+
+
+class ModelTimedOut(ModelError):
+    """The model took too long; trying again may work."""
+
+    retryable = True
+
+
+class ModelMisbehaved(ModelError):
+    """The model's output cannot be used."""

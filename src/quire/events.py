@@ -1,0 +1,59 @@
+"""What the pipeline says while it works.
+
+`Started` comes first, once the book and the thread are known; `Done` comes last. A `Sentence` is
+sent only after its claims have been checked.
+"""
+
+from dataclasses import dataclass
+
+from quire.domain import Answer, Claim, Confidence, Hit
+from quire.errors import QuireError
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The book and the thread exist; work has begun."""
+
+    thread_id: str
+    answer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The search is done: what was looked for, what was found, how good it is."""
+
+    standalone_question: str
+    hits: tuple[Hit, ...]
+    confidence: Confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A checked piece of the answer, in order, with its proof."""
+
+    text: str
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A claim of the model that the book does not support; it is not part of the answer."""
+
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The whole checked answer."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Work stopped after `Started`. Made by the API layer; the pipeline itself raises."""
+
+    error: QuireError
+
+
+Event = Started | Retrieved | Sentence | Withheld | Done | Failed

@@ -1,0 +1,99 @@
+"""Embedders: text to unit vectors."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quire.errors import EmbedderUnavailable
+from quire.index.granite import MODEL_ID, prepare_granite
+from quire.ports import Vectors
+
+BATCH = 16
+
+
+class GraniteEmbedder:
+    """granite-embedding-30m-english on onnxruntime: 384 wide, first-token pooling, no prefixes."""
+
+    id = f"{MODEL_ID}@1"
+    width = 384
+    max_tokens = 512
+
+    def __init__(
+        self, folder: Path, *, threads: int = 0, say: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Keep the model in `folder`; nothing is loaded before it is needed."""
+        self._folder = folder
+        self._threads = threads
+        self._say = say
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        # Imported here: the command line answers `--help` without it.
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(
+            str(prepare_granite(self._folder, self._say) / "tokenizer.json")
+        )
+        tokenizer.enable_truncation(self.max_tokens)
+        tokenizer.enable_padding(pad_id=1, pad_token="<pad>")  # noqa: S106 - not a secret
+        return tokenizer
+
+    @cached_property
+    def _counter(self) -> Any:
+        from tokenizers import Tokenizer
+
+        counter = Tokenizer.from_str(self._tokenizer.to_str())
+        counter.no_truncation()
+        counter.no_padding()
+        return counter
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.log_severity_level = 3
+        path = prepare_granite(self._folder, self._say) / "model.onnx"
+        try:
+            return onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # noqa: BLE001 - onnxruntime's errors share no base class
+            raise EmbedderUnavailable(
+                f"The embedding model {path} cannot be loaded; delete its folder to make it again."
+            ) from error
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count tokens, without the two that mark beginning and end."""
+        encoded = self._counter.encode_batch(list(texts), add_special_tokens=False)
+        return [len(one.ids) for one in encoded]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Embed in batches of similar length, so that little is spent on padding."""
+        result = np.empty((len(texts), self.width), np.float32)
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            result[batch] = self._run([texts[i] for i in batch])
+        return result
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed one question."""
+        vector: Vectors = self._run([text])[0]
+        return vector
+
+    def _run(self, texts: list[str]) -> Vectors:
+        encoded = self._tokenizer.encode_batch(texts)
+        inputs = {
+            "input_ids": np.array([e.ids for e in encoded], np.int64),
+            "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
+        }
+        vectors: Vectors = self._session.run(["embedding"], inputs)[0]
+        # The engine accepts NaN silently, so it is refused here.
+        if not np.isfinite(vectors).all():
+            raise EmbedderUnavailable("The embedding model gave numbers that are not finite.")
+        return vectors

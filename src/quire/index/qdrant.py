@@ -1,0 +1,148 @@
+"""The index on the Qdrant engine, embedded in this process.
+
+The engine holds the interpreter lock while it works and must be opened in the process that uses it.
+A revision is written without a log and flushed, so that any number of processes may read it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from qdrant_edge import (
+    Distance,
+    EdgeConfig,
+    EdgeShard,
+    EdgeSparseVectorParams,
+    EdgeVectorParams,
+    FieldCondition,
+    Filter,
+    MatchAny,
+    Modifier,
+    PayloadSchemaType,
+    Point,
+    Query,
+    QueryBatchRequest,
+    QueryRequest,
+    SearchParams,
+    SparseVector,
+    UpdateOperation,
+)
+
+from quire.domain import Chunk, Filters
+from quire.errors import IndexUnavailable
+from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
+from quire.index.sparse import passage_weights, query_weights
+from quire.ports import Rankings, Vectors
+from quire.prose.terms import TermStatistics
+
+DENSE = "dense"
+KEYWORD = "keyword"
+KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash")
+BATCH = 256
+
+
+@contextmanager
+def _engine_errors(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except IndexUnavailable:
+        raise
+    except Exception as error:  # noqa: BLE001 - the engine raises plain `Exception`
+        raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
+
+
+def build_shard(
+    folder: Path, entries: Iterable[tuple[Chunk, str, Vectors]], *, width: int, average: float
+) -> None:
+    """Write chunks, the texts they are found by, and their vectors into a new folder."""
+    config = EdgeConfig(
+        vectors={DENSE: EdgeVectorParams(size=width, distance=Distance.Cosine)},
+        sparse_vectors={KEYWORD: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+        wal_enabled=False,
+    )
+    with _engine_errors("writing"):
+        folder.mkdir(parents=True)
+        shard = EdgeShard.create(str(folder), config)
+        for name in KEYWORD_FIELDS:
+            shard.update(UpdateOperation.create_field_index(name, PayloadSchemaType.Keyword))
+        shard.update(UpdateOperation.create_field_index("sequence", PayloadSchemaType.Integer))
+        shard.update(UpdateOperation.create_field_index("text", PayloadSchemaType.Text))
+        batch: list[Point] = []
+        for chunk, text, vector in entries:
+            sparse = passage_weights(text, average)
+            vectors = {DENSE: vector, KEYWORD: SparseVector(sparse.indices, sparse.values)}
+            batch.append(Point(chunk.id, vectors, chunk_to_json(chunk)))
+            if len(batch) == BATCH:
+                shard.update(UpdateOperation.upsert_points(batch))
+                batch = []
+        if batch:
+            shard.update(UpdateOperation.upsert_points(batch))
+        shard.flush()
+        shard.close()
+
+
+class EdgeIndex:
+    """One revision of one book on the embedded engine."""
+
+    def __init__(self, folder: Path, manifest: Manifest, statistics: TermStatistics) -> None:
+        """Open the revision in `folder` for reading."""
+        self.book = manifest.book
+        self.title = manifest.title
+        self.revision = manifest.revision
+        self.statistics = statistics
+        with _engine_errors("opening"):
+            self._shard = EdgeShard.load(str(folder / "shard"))
+
+    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
+        """Rank chunks by meaning and by keywords, at most `depth` each."""
+        where = _filter(filters)
+        sparse = query_weights(text)
+        requests = [
+            QueryRequest(
+                limit=depth,
+                query=Query.Nearest(vector, using=DENSE),
+                filter=where,
+                params=SearchParams(exact=False),
+            )
+        ]
+        if sparse.indices:
+            words = SparseVector(sparse.indices, sparse.values)
+            requests.append(
+                QueryRequest(limit=depth, query=Query.Nearest(words, using=KEYWORD), filter=where)
+            )
+        with _engine_errors("searching"):
+            lists = self._shard.query_batch(QueryBatchRequest(requests))
+        ranked = [[(str(point.id), point.score) for point in points] for points in lists]
+        return Rankings(dense=ranked[0], keyword=ranked[1] if len(ranked) > 1 else [])
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
+        """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
+        with _engine_errors("reading"):
+            records = {str(r.id): r for r in self._shard.retrieve(list(ids), True, [DENSE])}
+        return [
+            (
+                chunk_from_json(identity, record.payload or {}),
+                np.asarray(_dense(record.vector), np.float32),
+            )
+            for identity in ids
+            if (record := records.get(identity))
+        ]
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._shard.close()
+
+
+def _dense(vectors: object) -> object:
+    assert isinstance(vectors, dict)
+    return vectors[DENSE]
+
+
+def _filter(filters: Filters) -> Filter | None:
+    conditions = [
+        FieldCondition(key=name, match=MatchAny(list(values)))
+        for name, values in (("chapter", filters.chapter), ("section", filters.section))
+        if values
+    ]
+    return Filter(must=conditions) if conditions else None

@@ -1,0 +1,120 @@
+"""Where a book's revisions live on disk, and what each one records.
+
+    books/<book>/current                 the name of the revision that readers use
+    books/<book>/revisions/<revision>/   manifest.json, chunks.jsonl, terms.json, shard/
+    books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
+
+A revision is complete before `current` names it, and never changes afterwards.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from quire.domain import Chunk
+from quire.prose.terms import TermStatistics
+
+FORMAT = 1
+"""Raised whenever what is stored changes; older revisions are then rebuilt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What was ingested, from which bytes, with which embedder."""
+
+    book: str
+    title: str
+    kind: str
+    source: str
+    revision: str
+    fingerprint: str
+    embedder: str
+    width: int
+    chunks: int
+    pages: int
+    tokens: int
+    average_length: float
+    created_at: str
+    format: int = FORMAT
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write `manifest.json`."""
+    (folder / "manifest.json").write_text(json.dumps(asdict(manifest), indent=1), "utf-8")
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Read a revision's manifest; `None` if it is missing, damaged or of another format."""
+    try:
+        data = json.loads((folder / "manifest.json").read_text("utf-8"))
+        manifest = Manifest(**data)
+    except (OSError, ValueError, TypeError):
+        return None
+    return manifest if manifest.format == FORMAT else None
+
+
+def current_revision(book: Path) -> Path | None:
+    """Give the folder of the revision that readers use."""
+    try:
+        name = (book / "current").read_text("utf-8").strip()
+    except OSError:
+        return None
+    folder = book / "revisions" / name
+    return folder if name and folder.is_dir() else None
+
+
+def point_to(book: Path, revision: str) -> None:
+    """Make `revision` the one readers use, in one step that cannot be seen half done."""
+    new = book / "current.new"
+    with new.open("w", encoding="utf-8") as file:
+        file.write(revision)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(book / "current")
+
+
+def chunk_to_json(chunk: Chunk) -> dict[str, Any]:
+    """Give a chunk as the index and `chunks.jsonl` store it."""
+    data = asdict(chunk)
+    del data["id"]
+    return data | {
+        "path": list(chunk.path),
+        "chunk_index": chunk.sequence,
+        "processed_at": chunk.processed_at.isoformat(),
+    }
+
+
+def chunk_from_json(identity: str, data: Mapping[str, Any]) -> Chunk:
+    """Read a chunk back."""
+    fields = {k: v for k, v in data.items() if k not in ("id", "chunk_index")}
+    fields["path"] = tuple(fields["path"])
+    fields["processed_at"] = datetime.fromisoformat(fields["processed_at"])
+    return Chunk(id=identity, **fields)
+
+
+def read_chunks(folder: Path) -> Iterator[Chunk]:
+    """Read the chunks of a revision, in the order of the book."""
+    try:
+        with (folder / "chunks.jsonl").open(encoding="utf-8") as lines:
+            for line in lines:
+                data = json.loads(line)
+                yield chunk_from_json(data["id"], data)
+    except FileNotFoundError:
+        return
+
+
+def write_statistics(folder: Path, statistics: TermStatistics) -> None:
+    """Write `terms.json`."""
+    data = {"documents": statistics.documents, "frequency": dict(statistics.frequency)}
+    (folder / "terms.json").write_text(json.dumps(data), "utf-8")
+
+
+def read_statistics(folder: Path) -> TermStatistics:
+    """Read `terms.json`."""
+    data = json.loads((folder / "terms.json").read_text("utf-8"))
+    return TermStatistics(data["documents"], data["frequency"])

@@ -1,0 +1,1 @@
+"""Book files to indexed chunks."""

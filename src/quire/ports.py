@@ -1,0 +1,115 @@
+"""The seams: what each stage needs from the next, without saying who provides it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quire.domain import Answer, Chunk, Filters, Message, Question, Thread, Verdict
+from quire.events import Event
+from quire.prose.terms import TermStatistics
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors."""
+
+    id: str
+    """Names the model and everything that changes its vectors; recorded in each index."""
+    width: int
+    max_tokens: int
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count tokens as the model sees them."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Embed passages of the book, one row each."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed one question as a single vector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """Chunk ids with scores, best first, by each way of searching."""
+
+    dense: Sequence[tuple[str, float]]
+    keyword: Sequence[tuple[str, float]]
+
+
+class Index(Protocol):
+    """One revision of one book, ready to search."""
+
+    book: str
+    title: str
+    revision: str
+    statistics: TermStatistics
+
+    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
+        """Rank chunks by meaning and by keywords, at most `depth` each."""
+        ...
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
+        """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
+        ...
+
+
+class Library(Protocol):
+    """Every ingested book."""
+
+    def open(self, book: str | None) -> Index:
+        """Give the current revision of a book; of the only one if `book` is `None`.
+
+        Raises:
+            UnknownBook: there is no such book, or the choice is not clear.
+            IndexUnavailable: the index cannot be opened.
+            IndexMismatch: another embedder built it.
+        """
+        ...
+
+
+class Judge(Protocol):
+    """Decides whether passages support a claim."""
+
+    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
+        """Check one claim; `cited` are the indices of the passages it names."""
+        ...
+
+
+class ThreadStore(Protocol):
+    """Conversations that last."""
+
+    def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
+        """Hold the thread for one question and its answer, so that turns never interleave."""
+        ...
+
+    async def load(self, thread_id: str, *, last: int | None = None) -> Thread | None:
+        """Read a thread, with its last messages only if `last` is given."""
+        ...
+
+    async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
+        """Add a question and its answer, creating the thread if it is new."""
+        ...
+
+    async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:
+        """Give threads without their messages, the newest activity first."""
+        ...
+
+    async def delete(self, thread_id: str) -> bool:
+        """Delete a thread and all that belongs to it; `False` if there was none."""
+        ...
+
+
+class Answerer(Protocol):
+    """The one way into the pipeline."""
+
+    def answer(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield events ending in exactly one `Done`, or raise a `QuireError`."""
+        ...

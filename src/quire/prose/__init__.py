@@ -1,0 +1,1 @@
+"""Reading prose: where sentences begin and end, which words carry meaning, what markup hides."""
