@@ -17,10 +17,11 @@ class _Opened:
 class DiskLibrary:
     """Opens books on first use, and again when a new revision has been ingested."""
 
-    def __init__(self, folder: Path, *, embedder: str) -> None:
+    def __init__(self, folder: Path, *, embedder: str, default: str | None = None) -> None:
         """Serve the books below `folder` that `embedder` built."""
         self._folder = folder
         self._embedder = embedder
+        self._default = default
         self._opened: dict[str, _Opened] = {}
 
     def books(self) -> list[Manifest]:
@@ -33,7 +34,7 @@ class DiskLibrary:
 
     def open(self, book: str | None) -> EdgeIndex:
         """Give the current revision of a book; of the only one if `book` is `None`."""
-        name = book or self._only_book()
+        name = book or self._default or self._only_book()
         try:
             stamp = (self._folder / name / "current").stat().st_mtime_ns
         except (OSError, ValueError) as error:

@@ -6,25 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from pydantic import BaseModel, Field
-
 from quire.domain import Block, Chunk, Page, Section
+from quire.ingest.options import IngestOptions
 from quire.prose.plain import plain
 from quire.prose.sentences import split_spans
 
 NAMESPACE = UUID("6f1c7c9e-6d1b-5a5e-9a5c-0b8f1f4b7a11")
 CountTokens = Callable[[Sequence[str]], list[int]]
-
-
-class ChunkOptions(BaseModel):
-    """How large chunks are."""
-
-    target_tokens: int = Field(220, ge=20)
-    """Blocks of a section are gathered until they reach this size."""
-    max_tokens: int = Field(420, ge=40)
-    """Prose longer than this is split between sentences; what fits no embedder is cut by it."""
-    max_block_tokens: int = Field(4000, ge=100)
-    """A table, code block or list longer than this is split between its lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +27,7 @@ class _Piece:
 
 
 def chunk_page(
-    page: Page, *, book: str, count: CountTokens, options: ChunkOptions, now: datetime
+    page: Page, *, book: str, count: CountTokens, options: IngestOptions, now: datetime
 ) -> tuple[Chunk, ...]:
     """Cut one page into chunks whose ids stay the same while their place does."""
     gathered = [
@@ -75,7 +63,7 @@ def embedding_text(chunk: Chunk) -> str:
     return f"{where}\n{plain(chunk.text)}"
 
 
-def _pieces(section: Section, count: CountTokens, options: ChunkOptions) -> Iterator[_Piece]:
+def _pieces(section: Section, count: CountTokens, options: IngestOptions) -> Iterator[_Piece]:
     blocks = section.blocks
     for block, tokens in zip(blocks, count([b.text for b in blocks]), strict=True):
         prose = block.kind in ("prose", "quote")
@@ -108,7 +96,7 @@ def _packed(parts: list[str], tokens: list[int], limit: int, glue: str) -> Itera
         yield text
 
 
-def _gather(pieces: list[_Piece], options: ChunkOptions) -> Iterator[list[_Piece]]:
+def _gather(pieces: list[_Piece], options: IngestOptions) -> Iterator[list[_Piece]]:
     """Group neighbouring pieces up to the target; an announcement moves on with what it announces."""
     group: list[_Piece] = []
     size = 0

@@ -31,8 +31,9 @@ from quire.index.revision import (
 )
 from quire.index.sparse import average_length
 from quire.index.vectors import VectorStore, vector_key
-from quire.ingest.chunk import ChunkOptions, chunk_page, embedding_text
-from quire.ingest.readers import Reader, ReadOptions
+from quire.ingest.chunk import chunk_page, embedding_text
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import Reader
 from quire.ingest.source import find_reader
 from quire.ports import Embedder
 from quire.prose.terms import TermStatistics
@@ -44,10 +45,6 @@ Progress = Callable[[Stage, int, int], None]
 
 _NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-class IngestOptions(ReadOptions, ChunkOptions):
-    """How a book is read and cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel, Field
-
 from quire.domain import Book
-
-
-class ReadOptions(BaseModel):
-    """How files are read."""
-
-    max_page_bytes: int = Field(5_000_000, ge=1)
-    """Files larger than this are skipped and reported."""
-    site_url: str | None = None
-    """Address of the published book, where the book's own configuration does not say it."""
+from quire.ingest.options import IngestOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +29,6 @@ class Reader(Protocol):
         """List every file whose bytes decide what the book says."""
         ...
 
-    def read(self, root: Path, options: ReadOptions) -> Book:
+    def read(self, root: Path, options: IngestOptions) -> Book:
         """Read the whole book; a page that cannot be read is reported, not raised."""
         ...

@@ -10,7 +10,8 @@ import yaml
 
 from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
-from quire.ingest.readers import ReadOptions, SourceFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
 from quire.ingest.readers.markdown import ParsedPage, markdown_files, parse_page, read_text
 
 _CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
@@ -55,7 +56,7 @@ def _setting(config: str, name: str) -> str | None:
     return found[2].replace("\\'", "'") if found else None
 
 
-def read_config(root: Path, options: ReadOptions) -> SiteConfig:
+def read_config(root: Path, options: IngestOptions) -> SiteConfig:
     """Read what is needed of `docusaurus.config.*` without running it."""
     source = next((root / name for name in _CONFIGS if (root / name).is_file()), None)
     config = _COMMENT.sub("", source.read_text("utf-8")) if source else ""
@@ -123,14 +124,14 @@ class DocusaurusReader:
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages and the files that decide their addresses and order."""
         site = _site(root) or root
-        docs = site / read_config(site, ReadOptions()).docs
+        docs = site / read_config(site, IngestOptions()).docs
         deciding = [site / name for name in _CONFIGS] + sorted(docs.rglob("_category_.*"))
         return [
             *(SourceFile(p, p.relative_to(site).as_posix()) for p in deciding if p.is_file()),
             *(_below(site, docs, f) for f in markdown_files(docs)),
         ]
 
-    def read(self, root: Path, options: ReadOptions) -> Book:
+    def read(self, root: Path, options: IngestOptions) -> Book:
         """Read every published page."""
         site = _site(root) or root
         config = read_config(site, options)

@@ -14,7 +14,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from quire.domain import Block, BlockKind, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
-from quire.ingest.readers import ReadOptions, SourceFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
 from quire.ingest.readers.headings import GithubSlugger, split_explicit_id
 from quire.ingest.readers.markup import split_front_matter, strip_markup
 from quire.prose.plain import inline_plain
@@ -136,7 +137,7 @@ def markdown_files(root: Path, skipped: list[Skipped] | None = None) -> Iterator
                 yield SourceFile(path, path.relative_to(root).as_posix())
 
 
-def read_text(file: SourceFile, options: ReadOptions) -> str:
+def read_text(file: SourceFile, options: IngestOptions) -> str:
     """Read one file as text.
 
     Raises:
@@ -173,7 +174,7 @@ class MarkdownReader:
         """List the Markdown files."""
         return list(markdown_files(root))
 
-    def read(self, root: Path, options: ReadOptions) -> Book:
+    def read(self, root: Path, options: IngestOptions) -> Book:
         """Read every file as one page, its address the path without the ending."""
         pages: list[Page] = []
         skipped: list[Skipped] = []

@@ -1,0 +1,1 @@
+"""Question to events: the pipeline, and the agent inside it."""

@@ -1,0 +1,113 @@
+"""The Agents SDK agent: one question with its passages in, text out."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from agents import (
+    Agent,
+    Model,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    function_tool,
+    set_tracing_disabled,
+)
+from agents.exceptions import AgentsException, MaxTurnsExceeded
+from openai.types.responses import ResponseTextDeltaEvent
+
+from quire.answer.instructions import INSTRUCTIONS
+from quire.answer.passages import passages_to_json
+from quire.domain import Hit
+from quire.errors import ModelMisbehaved
+
+# With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
+set_tracing_disabled(True)
+
+Search = Callable[[str], Awaitable[Sequence[Hit]]]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What the agent has been shown; a search of its own adds to it."""
+
+    hits: list[Hit]
+    search: Search
+
+    def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
+        """Number the new ones on from those already shown; give the first number and the new."""
+        known = {hit.chunk.id for hit in self.hits}
+        new = [hit for hit in found if hit.chunk.id not in known]
+        first = len(self.hits) + 1
+        self.hits.extend(new)
+        return first, new
+
+
+@function_tool
+async def search_textbook(context: RunContextWrapper[Evidence], query: str) -> str:
+    """Search the book for passages that answer a question.
+
+    Args:
+        query: The question, complete in itself.
+    """
+    first, new = context.context.add(await context.context.search(query))
+    return passages_to_json(new, first)
+
+
+AGENT: Agent[Evidence] = Agent(
+    name="Quire", instructions=INSTRUCTIONS, tools=[search_textbook]
+)
+
+
+async def draft(
+    question: str, evidence: Evidence, *, model: Model, max_turns: int
+) -> AsyncGenerator[str, None]:
+    """Run the agent and give its text as it comes.
+
+    The first search has been made: it stands in the conversation as a finished tool call.
+
+    Raises:
+        ModelError: the model failed or went on for too long.
+    """
+    call = f"call_{uuid4().hex}"
+    items: list[Any] = [
+        {"role": "user", "content": question},
+        {
+            "type": "function_call",
+            "call_id": call,
+            "name": search_textbook.name,
+            "arguments": json.dumps({"query": question}),
+        },
+        {
+            "type": "function_call_output",
+            "call_id": call,
+            "output": passages_to_json(evidence.hits),
+        },
+    ]
+    config = RunConfig(model=model, tracing_disabled=True)
+    async with _model_errors():
+        result = Runner.run_streamed(
+            AGENT, items, context=evidence, max_turns=max_turns, run_config=config
+        )
+        try:
+            async for event in result.stream_events():
+                if event.type == "raw_response_event" and isinstance(
+                    event.data, ResponseTextDeltaEvent
+                ):
+                    yield event.data.delta
+        finally:
+            # Leaving the events does not stop the run; only this does.
+            result.cancel()
+
+
+@asynccontextmanager
+async def _model_errors() -> AsyncIterator[None]:
+    try:
+        yield
+    except MaxTurnsExceeded as error:
+        raise ModelMisbehaved("The model searched again and again without answering.") from error
+    except AgentsException as error:
+        raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error

@@ -1,0 +1,174 @@
+"""The embedded answerer as an Agents SDK model: same loop, same tools, no key and no network."""
+
+import json
+from collections.abc import AsyncIterator
+from time import time
+from typing import Any
+from uuid import uuid4
+
+from agents import ModelSettings, Tool, Usage
+from agents.agent_output import AgentOutputSchemaBase
+from agents.handoffs import Handoff
+from agents.items import ModelResponse, TResponseInputItem, TResponseOutputItem, TResponseStreamEvent
+from agents.models.interface import Model, ModelTracing
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseContentPartAddedEvent,
+    ResponseContentPartDoneEvent,
+    ResponseCreatedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputItemAddedEvent,
+    ResponseOutputItemDoneEvent,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+    ResponseTextDoneEvent,
+)
+
+from quire.answer.extractive import compose_answer
+from quire.answer.passages import passages_from_json
+from quire.prose.terms import TermStatistics
+from quire.retrieve.evidence import Passage
+
+NAME = "embedded"
+SEARCH = "search_textbook"
+
+
+class EmbeddedModel(Model):
+    """Quotes the sentences that answer; searches first if it was given no passages."""
+
+    def __init__(self, statistics: TermStatistics) -> None:
+        """Weigh words by how rare they are in the book."""
+        self._statistics = statistics
+
+    async def get_response(  # noqa: PLR0913 - the SDK's interface
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
+        model_settings: ModelSettings,
+        tools: list[Tool],
+        output_schema: AgentOutputSchemaBase | None,
+        handoffs: list[Handoff],
+        tracing: ModelTracing,
+        **_: Any,
+    ) -> ModelResponse:
+        """Answer in one piece."""
+        output = self._output(input)[0]
+        return ModelResponse(output=[output], usage=Usage(requests=1), response_id=None)
+
+    async def stream_response(  # noqa: PLR0913 - the SDK's interface
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
+        model_settings: ModelSettings,
+        tools: list[Tool],
+        output_schema: AgentOutputSchemaBase | None,
+        handoffs: list[Handoff],
+        tracing: ModelTracing,
+        **_: Any,
+    ) -> AsyncIterator[TResponseStreamEvent]:
+        """Answer sentence by sentence."""
+        output, parts = self._output(input)
+        for number, event in enumerate(_events(output, parts)):
+            event.sequence_number = number
+            yield event
+
+    def _output(
+        self, given: str | list[TResponseInputItem]
+    ) -> tuple[TResponseOutputItem, list[str]]:
+        question, passages, searched = _read(given)
+        if not searched:
+            call = ResponseFunctionToolCall(
+                arguments=json.dumps({"query": question}),
+                call_id=f"call_{uuid4().hex}",
+                name=SEARCH,
+                type="function_call",
+            )
+            return call, []
+        parts = compose_answer(question, passages, self._statistics)
+        return _message("".join(parts)), parts
+
+
+def _read(given: str | list[TResponseInputItem]) -> tuple[str, list[Passage], bool]:
+    """Give the last question, the passages found for it, and whether a search was made."""
+    if isinstance(given, str):
+        return given, [], False
+    question = ""
+    passages: list[Passage] = []
+    searched = False
+    for item in given:
+        data: Any = item
+        if data.get("role") == "user":
+            question, passages, searched = _text(data["content"]), [], False
+        elif data.get("type") == "function_call_output":
+            passages += passages_from_json(_text(data["output"]))
+            searched = True
+    return question, passages, searched
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in content)
+
+
+def _message(text: str) -> ResponseOutputMessage:
+    return ResponseOutputMessage(
+        id=f"msg_{uuid4().hex}",
+        content=[ResponseOutputText(annotations=[], text=text, type="output_text", logprobs=[])],
+        role="assistant",
+        status="completed",
+        type="message",
+    )
+
+
+def _response(output: list[TResponseOutputItem]) -> Response:
+    return Response(
+        id=f"resp_{uuid4().hex}",
+        created_at=time(),
+        model=NAME,
+        object="response",
+        output=output,
+        parallel_tool_calls=False,
+        tool_choice="auto",
+        tools=[],
+    )
+
+
+def _events(output: TResponseOutputItem, parts: list[str]) -> list[Any]:
+    """Give the events the SDK expects for one output item."""
+    place: dict[str, Any] = {"output_index": 0, "sequence_number": 0}
+    events: list[Any] = [
+        ResponseCreatedEvent(response=_response([]), sequence_number=0, type="response.created"),
+        ResponseOutputItemAddedEvent(item=output, type="response.output_item.added", **place),
+    ]
+    if isinstance(output, ResponseOutputMessage):
+        place |= {"item_id": output.id, "content_index": 0}
+        empty = ResponseOutputText(annotations=[], text="", type="output_text", logprobs=[])
+        events.append(
+            ResponseContentPartAddedEvent(part=empty, type="response.content_part.added", **place)
+        )
+        events += [
+            ResponseTextDeltaEvent(
+                delta=part, logprobs=[], type="response.output_text.delta", **place
+            )
+            for part in parts
+        ]
+        events += [
+            ResponseTextDoneEvent(
+                text="".join(parts), logprobs=[], type="response.output_text.done", **place
+            ),
+            ResponseContentPartDoneEvent(
+                part=output.content[0], type="response.content_part.done", **place
+            ),
+        ]
+    events += [
+        ResponseOutputItemDoneEvent(
+            item=output, output_index=0, sequence_number=0, type="response.output_item.done"
+        ),
+        ResponseCompletedEvent(
+            response=_response([output]), sequence_number=0, type="response.completed"
+        ),
+    ]
+    return events

@@ -1,0 +1,155 @@
+"""The answer without a language model: the sentences of the passages that answer, and no others."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from quire.answer.instructions import NOT_IN_BOOK
+from quire.prose.plain import inline_plain
+from quire.prose.terms import TermStatistics, terms
+from quire.retrieve.evidence import Evidence, Passage, rank_evidence
+
+MIN_COVERAGE = 0.3
+"""A sentence that covers less of the question does not answer it."""
+MAX_SENTENCES = 4
+MAX_ITEMS = 8
+_ALSO = 0.72
+"""A further sentence must score this share of the best one."""
+_SAME = 0.6
+"""Sentences that share more of their terms than this say the same."""
+
+Selection = dict[tuple[int, int], Evidence]
+
+
+def compose_answer(
+    question: str, passages: Sequence[Passage], statistics: TermStatistics
+) -> list[str]:
+    """Give the parts of an answer, in reading order, each with the mark of its passage."""
+    ranked = rank_evidence(question, passages, statistics)
+    if not ranked or ranked[0].coverage < MIN_COVERAGE:
+        return [NOT_IN_BOOK]
+    chosen = _choose(ranked, question, statistics)
+    first: dict[int, int] = {}
+    for place, evidence in enumerate(chosen):
+        first.setdefault(evidence.passage.number, place)
+    wanted: Selection = {}
+    for evidence in chosen:
+        for piece in _with_surroundings(evidence, ranked):
+            wanted[(piece.passage.number, piece.place)] = piece
+    ordered = sorted(wanted.values(), key=lambda e: (first[e.passage.number], e.place))
+    return _render(ordered)
+
+
+def _choose(
+    ranked: Sequence[Evidence], question: str, statistics: TermStatistics
+) -> list[Evidence]:
+    best = ranked[0]
+    chosen = [best]
+    said = _terms(best)
+    asked = set(terms(question))
+    for evidence in ranked[1:]:
+        if len(chosen) == MAX_SENTENCES or evidence.score < _ALSO * best.score:
+            break
+        own = _terms(evidence)
+        if evidence.coverage < MIN_COVERAGE or any(_alike(own, _terms(c)) for c in chosen):
+            continue
+        adds = statistics.coverage(asked - said, own) if asked - said else 0.0
+        near = evidence.passage is best.passage and abs(evidence.place - best.place) <= 2
+        if adds > 0 or near or len(chosen) < 2:
+            chosen.append(evidence)
+            said |= own
+    return chosen
+
+
+def _terms(evidence: Evidence) -> set[str]:
+    return set(terms(inline_plain(evidence.text)))
+
+
+def _alike(ours: set[str], theirs: set[str]) -> bool:
+    return len(ours & theirs) > _SAME * min(len(ours), len(theirs)) if ours and theirs else False
+
+
+def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Add what a sentence cannot be read without: what it refers back to, what it announces."""
+    siblings = {e.place: e for e in ranked if e.passage is evidence.passage}
+    wanted = [evidence]
+    before = siblings.get(evidence.place - 1)
+    if evidence.leans_back and before and before.span.kind == "sentence":
+        wanted.insert(0, before)
+    if evidence.span.kind == "row":
+        wanted = [siblings[p] for p in _table_head(evidence, siblings)] + wanted
+    if evidence.text.endswith(":"):
+        place = evidence.place + 1
+        kind = siblings[place].span.kind if place in siblings else None
+        while place in siblings and siblings[place].span.kind == kind and kind != "sentence":
+            wanted.append(siblings[place])
+            place += 1
+            if len(wanted) > MAX_ITEMS or kind == "code":
+                break
+    return wanted
+
+
+def _table_head(evidence: Evidence, siblings: dict[int, Evidence]) -> list[int]:
+    place = evidence.place
+    while place - 1 in siblings and siblings[place - 1].span.kind == "row":
+        place -= 1
+    return [place] if place != evidence.place else []
+
+
+def _render(evidence: Sequence[Evidence]) -> list[str]:
+    parts: list[str] = []
+    before: Evidence | None = None
+    for place, one in enumerate(evidence):
+        mark = f"[{one.passage.number}]"
+        glue = _glue(before, one)
+        last_row = place + 1 == len(evidence) or evidence[place + 1].span.kind != "row"
+        match one.span.kind:
+            case "code":
+                parts.append(f"{glue}{_dedented(one)}\n\n{mark}")
+            case "math":
+                parts.append(f"{glue}{one.text}\n\n{mark}")
+            case "row":
+                rule = _rule(one) if before is None or before.span.kind != "row" else ""
+                parts.append(f"{glue}{one.text}{rule}" + (f"\n\n{mark}" if last_row else ""))
+            case "item":
+                parts.append(f"{glue}{_flat(one.text)} {mark}")
+            case "sentence" | "heading":
+                parts.append(f"{glue}{_flat(one.text)} {mark}")
+        before = one
+    return parts
+
+
+def _glue(before: Evidence | None, one: Evidence) -> str:
+    kind = one.span.kind
+    starts_item = kind == "item" and _starts_item(one)
+    if before is None:
+        return "- " if starts_item else ""
+    if kind == "row" and before.span.kind == "row":
+        return "\n"
+    if starts_item:
+        return "\n- " if before.span.kind == "item" else "\n\n- "
+    if kind in ("code", "math", "row") or before.span.kind in ("code", "math", "row"):
+        return "\n\n"
+    return "\n\n" if (kind == "item") != (before.span.kind == "item") else " "
+
+
+def _starts_item(one: Evidence) -> bool:
+    """Whether the sentence is the first of its list item, where the bullet stands."""
+    line = one.passage.text.rfind("\n", 0, one.span.start) + 1
+    return bool(re.fullmatch(r"[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", one.passage.text[line : one.span.start]))
+
+
+def _rule(header: Evidence) -> str:
+    columns = len(re.findall(r"(?<!\\)\|", header.text)) - 1
+    return "\n|" + " --- |" * max(columns, 1)
+
+
+def _dedented(one: Evidence) -> str:
+    start = one.passage.text.rfind("\n", 0, one.span.start) + 1
+    return textwrap.dedent(one.passage.text[start : one.span.end])
+
+
+def _flat(text: str) -> str:
+    return " ".join(re.sub(r"\n[ \t]*>[ \t]?", " ", text).split())
+
+

@@ -1,0 +1,16 @@
+"""When Quire answers, and what it shows."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class AnswerOptions(BaseModel):
+    """When Quire answers, and what it shows."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+    max_turns: int = Field(4, ge=1, le=20)
+    """How often the model may be called for one question; each search of its own costs one."""
+    min_answerability: float = Field(0.5, ge=0, le=1)
+    """Least probability that the passages hold the answer; below it Quire says they do not."""
+    show_partly: bool = False
+    """Whether claims that the book supports only in part are shown."""

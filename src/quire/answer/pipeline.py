@@ -1,0 +1,215 @@
+"""The pipeline: one question in, events out. The one file to read first."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from quire.answer.agent import Evidence, draft
+from quire.answer.instructions import NOT_IN_BOOK, VERSION
+from quire.answer.models import ModelFor
+from quire.answer.options import AnswerOptions
+from quire.answer.records import answer_record
+from quire.answer.refusal import DISCLAIMER, refusal_text
+from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
+from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
+from quire.ports import Index, Judge, Library, ThreadStore
+from quire.retrieve.rewrite import Exchange, standalone_question
+from quire.retrieve.search import Searcher
+from quire.verify.claims import Piece, PieceReader
+from quire.verify.confidence import score_confidence
+from quire.verify.grounding import check_piece
+
+HISTORY = 6
+"""How many earlier messages a follow-up may refer to."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one answer gathers on its way."""
+
+    question: Question
+    index: Index
+    thread_id: str
+    answer_id: str
+    standalone: str = ""
+    nearest: tuple[Hit, ...] = ()
+    evidence: list[Hit] = field(default_factory=list)
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    withheld: list[Claim] = field(default_factory=list)
+    retrieve_ms: float = 0.0
+    answer_ms: float = 0.0
+    verify_ms: float = 0.0
+
+
+class Pipeline:
+    """Search, answer, check, remember."""
+
+    def __init__(
+        self,
+        library: Library,
+        searcher: Searcher,
+        judge: Judge,
+        threads: ThreadStore,
+        model: tuple[str, ModelFor],
+        options: AnswerOptions,
+    ) -> None:
+        """Join the stages; `model` is its name and what makes it."""
+        self._library = library
+        self._searcher = searcher
+        self._judge = judge
+        self._threads = threads
+        self._model_name, self._model_for = model
+        self._options = options
+
+    async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Answer a question, saying what happens as it does."""
+        begun = perf_counter()
+        thread_id = question.thread_id or str(uuid4())
+        work = _Work(question, self._library.open(question.book), thread_id, str(uuid4()))
+        yield Started(thread_id, work.answer_id)
+
+        async with self._threads.turn(thread_id):
+            work.standalone = standalone_question(question.text, await self._history(thread_id))
+
+            confidence = await self._retrieve(work)
+            yield Retrieved(work.standalone, work.nearest, confidence)
+
+            if confidence.should_answer:
+                async with aclosing(self._checked(work, confidence)) as pieces:
+                    async for event in pieces:
+                        yield event
+
+            answer = self._conclude(work, confidence, begun)
+            await self._remember(answer)
+        yield Done(answer)
+
+    async def _history(self, thread_id: str) -> list[Exchange]:
+        thread = await self._threads.load(thread_id, last=HISTORY)
+        return [
+            Exchange(record["standalone_question"], tuple(record["headings"]))
+            for message in (thread.messages if thread else ())
+            if (record := message.record) and record.get("standalone_question")
+        ]
+
+    async def _retrieve(self, work: _Work) -> Confidence:
+        begun = perf_counter()
+        question = work.question
+        found = await self._searcher.search(
+            work.index, work.standalone, filters=question.filters, top_k=question.top_k
+        )
+        work.nearest = found.hits
+        work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
+        confidence = score_confidence(
+            work.evidence,
+            top_k=question.top_k,
+            answerability=found.answerability,
+            min_answerability=self._options.min_answerability,
+        )
+        work.retrieve_ms = 1000 * (perf_counter() - begun)
+        return confidence
+
+    async def _checked(
+        self, work: _Work, confidence: Confidence
+    ) -> AsyncGenerator[Sentence | Withheld, None]:
+        """Let the agent write, and give each piece only after its check."""
+        begun = perf_counter()
+        if confidence.level == "low":
+            yield self._release(work, DISCLAIMER, _said_by_us(DISCLAIMER))
+
+        async def search(query: str) -> Sequence[Hit]:
+            found = await self._searcher.search(
+                work.index, query, filters=work.question.filters, top_k=work.question.top_k
+            )
+            return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+
+        shown = Evidence(work.evidence, search)
+        model = self._model_for(work.index.statistics)
+        reader = PieceReader()
+        async with aclosing(
+            draft(work.standalone, shown, model=model, max_turns=self._options.max_turns)
+        ) as deltas:
+            async for delta in deltas:
+                for piece in reader.feed(delta):
+                    yield self._check(work, piece)
+        for piece in reader.finish():
+            yield self._check(work, piece)
+        work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
+
+    def _check(self, work: _Work, piece: Piece) -> Sentence | Withheld:
+        begun = perf_counter()
+        claim, text = check_piece(piece, work.evidence, self._judge)
+        work.verify_ms += 1000 * (perf_counter() - begun)
+        shown = claim.verdict in ("supported", "not_a_claim") or (
+            claim.verdict == "partly" and self._options.show_partly
+        )
+        if shown and NOT_IN_BOOK not in piece.text:
+            return self._release(work, text, claim)
+        work.withheld.append(claim)
+        return Withheld(claim)
+
+    def _release(self, work: _Work, text: str, claim: Claim) -> Sentence:
+        if work.text and not text[0].isspace():
+            text = f" {text}"
+        elif not work.text:
+            text = text.lstrip()
+        start = len(work.text) + text.find(claim.text)
+        claim = replace(claim, start=start, end=start + len(claim.text))
+        work.text += text
+        work.claims.append(claim)
+        return Sentence(text, claim)
+
+    def _conclude(self, work: _Work, confidence: Confidence, begun: float) -> Answer:
+        """Make the answer; one that kept no proven claim is a refusal."""
+        answered = any(claim.citations for claim in work.claims)
+        if not answered:
+            confidence = replace(confidence, level="insufficient", should_answer=False)
+        hits = tuple(work.evidence) if answered else work.nearest
+        return Answer(
+            id=work.answer_id,
+            thread_id=work.thread_id,
+            book=work.index.book,
+            revision=work.index.revision,
+            question=work.question.text,
+            standalone_question=work.standalone,
+            status="answered" if answered else "not_in_book",
+            text=work.text if answered else refusal_text(work.standalone, work.nearest),
+            claims=tuple(work.claims) if answered else (),
+            withheld=tuple(c for c in work.withheld if NOT_IN_BOOK not in c.text),
+            hits=hits,
+            confidence=confidence,
+            model=self._model_name,
+            created_at=datetime.now(UTC),
+            timings=Timings(
+                retrieve_ms=round(work.retrieve_ms, 2),
+                answer_ms=round(work.answer_ms, 2),
+                verify_ms=round(work.verify_ms, 2),
+                total_ms=round(1000 * (perf_counter() - begun), 2),
+            ),
+        )
+
+    async def _remember(self, answer: Answer) -> None:
+        record: dict[str, Any] = answer_record(answer) | {"instructions": VERSION}
+        asked = Message(
+            id=str(uuid4()),
+            role="user",
+            content=answer.question,
+            created_at=answer.created_at,
+        )
+        said = Message(
+            id=answer.id,
+            role="assistant",
+            content=answer.text,
+            created_at=answer.created_at,
+            confidence=answer.confidence.average_similarity,
+            record=record,
+        )
+        await self._threads.append(answer, (asked, said))
+
+
+def _said_by_us(text: str) -> Claim:
+    return Claim(text=text, start=0, end=0, verdict="not_a_claim", probability=1.0)

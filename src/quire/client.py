@@ -1,0 +1,91 @@
+"""Quire as a Python library."""
+
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from quire.compose import Services, books_folder, build
+from quire.domain import Answer, Filters, Hit, Question
+from quire.events import Done, Event
+from quire.ingest.pipeline import Progress, ingest
+from quire.settings import read_settings
+
+
+class Quire:
+    """A book that answers questions about itself."""
+
+    def __init__(self, services: Services, book: str | None) -> None:
+        """Use `Quire.open` instead."""
+        self._services = services
+        self._book = book
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        book: str | None = None,
+        data_dir: str | Path | None = None,
+        progress: Progress = lambda *_: None,
+    ) -> Self:
+        """Open a book: ingest the folder at `path` if it changed, or use one ingested before.
+
+        Raises:
+            IngestError: the folder cannot be read as a book.
+            UnknownBook: no path was given and there is no such book.
+        """
+        settings = read_settings(**({"data_dir": Path(data_dir)} if data_dir else {}))
+        services = build(settings)
+        if path is not None:
+            report = ingest(
+                Path(path),
+                books_folder(settings),
+                services.embedder,
+                book=book,
+                options=settings.ingest,
+                progress=progress,
+            )
+            book = report.book
+        services.library.open(book)
+        await services.__aenter__()
+        return cls(services, book)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give back files and connections."""
+        await self._services.__aexit__(None, None, None)
+
+    async def ask(self, question: str, *, thread_id: str | None = None) -> Answer:
+        """Give the whole checked answer; pass its `thread_id` on to ask a follow-up."""
+        answer: Answer | None = None
+        async for event in self.stream(question, thread_id=thread_id):
+            if isinstance(event, Done):
+                answer = event.answer
+        assert answer is not None, "the pipeline ended without `Done`"
+        return answer
+
+    def stream(
+        self, question: str, *, thread_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Give the events of an answer as it is made; each sentence after its check."""
+        return self._services.answerer.answer(
+            Question(text=question, book=self._book, thread_id=thread_id)
+        )
+
+    async def search(
+        self, question: str, *, top_k: int = 5, filters: Filters | None = None
+    ) -> Sequence[Hit]:
+        """Give the passages nearest to a question, best first."""
+        index = self._services.library.open(self._book)
+        found = await self._services.searcher.search(
+            index, question, filters=filters or Filters(), top_k=top_k
+        )
+        return found.hits

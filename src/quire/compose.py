@@ -1,0 +1,94 @@
+"""The composition root: settings to wired objects, and the only module that names them together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from quire.errors import DiskFull
+from quire.index.embed import GraniteEmbedder
+from quire.ports import Answerer
+from quire.settings import Settings
+
+if TYPE_CHECKING:
+    from quire.index.library import DiskLibrary
+    from quire.retrieve.search import Searcher
+    from quire.threads.store import SqlThreadStore
+
+Say = Callable[[str], None]
+
+
+def books_folder(settings: Settings) -> Path:
+    """Give the folder that holds the indexes, one folder a book."""
+    return settings.data_dir.expanduser() / "books"
+
+
+def build_embedder(settings: Settings, say: Say = lambda _: None) -> GraniteEmbedder:
+    """Make the embedder; nothing is loaded yet."""
+    folder = settings.data_dir.expanduser() / "models"
+    return GraniteEmbedder(folder, threads=settings.embed_threads, say=say)
+
+
+def build_library(settings: Settings) -> "DiskLibrary":
+    """Open the shelf of books."""
+    # The engine loads in milliseconds, but `quire --help` needs none of it.
+    from quire.index.library import DiskLibrary
+
+    return DiskLibrary(
+        books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a running Quire has."""
+
+    settings: Settings
+    embedder: GraniteEmbedder
+    library: "DiskLibrary"
+    searcher: "Searcher"
+    threads: "SqlThreadStore"
+    answerer: Answerer
+
+    async def __aenter__(self) -> Self:
+        await self.threads.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.threads.close()
+        self.library.close()
+
+
+def build(settings: Settings, say: Say = lambda _: None) -> Services:
+    """Wire the service that the settings describe.
+
+    Raises:
+        BadSettings: a setting names something that does not exist.
+    """
+    # Imported here: the agent stack takes seconds to load, and ingest does without it.
+    from quire.answer.models import choose_model
+    from quire.answer.pipeline import Pipeline
+    from quire.retrieve.calibrate import load_calibration
+    from quire.retrieve.search import Searcher
+    from quire.threads.store import SqlThreadStore
+    from quire.verify.judges import LexicalJudge
+
+    embedder = build_embedder(settings, say)
+    library = build_library(settings)
+    searcher = Searcher(embedder, load_calibration(embedder.id), settings.search)
+    threads = SqlThreadStore(settings.database_url or _default_database(settings))
+    model = (settings.model, choose_model(settings.model))
+    pipeline = Pipeline(library, searcher, LexicalJudge(), threads, model, settings.answer)
+    return Services(settings, embedder, library, searcher, threads, pipeline)
+
+
+def _default_database(settings: Settings) -> str:
+    folder = settings.data_dir.expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
+    return f"sqlite+aiosqlite:///{folder / 'threads.db'}"

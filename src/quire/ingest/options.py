@@ -1,0 +1,20 @@
+"""How a book is read and cut."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class IngestOptions(BaseModel):
+    """How a book is read and cut."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+    max_page_bytes: int = Field(5_000_000, ge=1)
+    """Pages larger than this are skipped and reported."""
+    site_url: str | None = None
+    """Address of the published book, where the book's own configuration does not say it."""
+    target_tokens: int = Field(220, ge=20)
+    """Blocks of a section are gathered until they reach this size."""
+    max_tokens: int = Field(420, ge=40)
+    """Prose longer than this is split between sentences."""
+    max_block_tokens: int = Field(4000, ge=100)
+    """A table, code block or list longer than this is split between its lines."""

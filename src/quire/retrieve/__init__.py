@@ -1,0 +1,1 @@
+"""Question to ranked passages, and whether they hold the answer."""

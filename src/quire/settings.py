@@ -1,0 +1,95 @@
+"""Everything an operator may set, read once.
+
+Each setting is an environment variable with the prefix `QUIRE_` (nested ones joined by `__`), or a
+line in `quire.toml` beside the working folder.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from quire.answer.options import AnswerOptions
+from quire.errors import BadSettings
+from quire.ingest.options import IngestOptions
+from quire.retrieve.options import SearchOptions
+
+
+def _default_data_dir() -> Path:
+    return Path("~/.local/share/quire").expanduser()
+
+
+class ServeOptions(BaseModel):
+    """How the HTTP service listens."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = Field(8000, ge=0, le=65535)
+    """Port to listen on; 0 takes a free one."""
+    cors_origins: tuple[str, ...] = ()
+    """Sites whose pages may call the service from a browser; none by default."""
+    max_body_bytes: int = Field(64_000, ge=1_000)
+    """Requests larger than this are refused."""
+
+
+class Settings(BaseSettings):
+    """Every setting, with a default that needs no key, no server and no network."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="QUIRE_",
+        env_nested_delimiter="__",
+        toml_file="quire.toml",
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+    )
+
+    data_dir: Path = Field(default_factory=_default_data_dir)
+    """Folder for indexes, conversations and the prepared embedding model."""
+    book: str | None = None
+    """The book that questions are about when they name none."""
+    model: str = "embedded"
+    """Who writes the answers: `embedded` quotes the book and needs nothing."""
+    database_url: str | None = None
+    """Where conversations are kept; by default SQLite in the data folder."""
+    embed_threads: int = Field(0, ge=0, le=256)
+    """Threads the embedder may use; 0 takes one per core."""
+    log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
+    """How much Quire logs: debug, info, warning or error."""
+    ingest: IngestOptions = IngestOptions()
+    search: SearchOptions = SearchOptions()
+    answer: AnswerOptions = AnswerOptions()
+    serve: ServeOptions = ServeOptions()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let arguments win over the environment, and the environment over the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def read_settings(**overrides: object) -> Settings:
+    """Read the settings; what is given here wins.
+
+    Raises:
+        BadSettings: a value cannot be used; the message names the setting.
+    """
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "QUIRE_" + "__".join(str(part) for part in first["loc"]).upper()
+        raise BadSettings(f"{name}: {first['msg']}.") from error
+    except ValueError as error:
+        raise BadSettings(f"quire.toml cannot be read: {error}.") from error

@@ -1,0 +1,55 @@
+"""How good the evidence is, and what follows from it: the chat contract's measures and levels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quire.domain import Confidence, Hit, Level
+
+LEVELS: tuple[tuple[Level, float, int], ...] = (
+    ("high", 0.85, 5),
+    ("medium", 0.75, 3),
+    ("low", 0.60, 2),
+)
+"""Level, least average similarity, least number of passages."""
+
+
+def score_confidence(
+    hits: Sequence[Hit], *, top_k: int, answerability: float, min_answerability: float
+) -> Confidence:
+    """Measure the passages that passed the threshold and decide whether to answer.
+
+    The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
+    any level. Passages that do not hold the answer are insufficient, however similar they are.
+    """
+    scores = [hit.similarity for hit in hits]
+    average = sum(scores) / len(scores) if scores else 0.0
+    level: Level = "insufficient"
+    if answerability >= min_answerability:
+        level = next(
+            (
+                name
+                for name, least, count in LEVELS
+                if average >= least and len(hits) >= min(count, top_k)
+            ),
+            "insufficient",
+        )
+    return Confidence(
+        average_similarity=average,
+        min_similarity=min(scores, default=0.0),
+        max_similarity=max(scores, default=0.0),
+        num_chunks=len(hits),
+        chunk_diversity=_diversity(hits),
+        level=level,
+        should_answer=level != "insufficient",
+        answerability=answerability,
+    )
+
+
+def _diversity(hits: Sequence[Hit]) -> float:
+    if len(hits) < 2:
+        return 0.0
+    vectors = np.array([hit.vector for hit in hits])
+    similarities = vectors @ vectors.T
+    pairs = similarities[np.triu_indices(len(hits), k=1)]
+    return float(min(1.0, max(0.0, 1.0 - pairs.mean())))

@@ -1,0 +1,27 @@
+"""Finding words in a passage: byte-exact offsets, whatever the line breaks."""
+
+import re
+from functools import lru_cache
+
+
+@lru_cache(maxsize=2048)
+def _folded(text: str) -> tuple[str, tuple[int, ...]]:
+    """Fold runs of white space to one space; give the folded text and where each character was."""
+    folded: list[str] = []
+    places: list[int] = []
+    for match in re.finditer(r"\s+|\S", text):
+        folded.append(" " if match[0].isspace() else match[0])
+        places.append(match.start())
+    return "".join(folded), tuple(places)
+
+
+def find_quote(passage: str, words: str) -> tuple[int, int] | None:
+    """Give the offsets in `passage` at which `words` stand, white space aside."""
+    needle = " ".join(words.split())
+    if not needle:
+        return None
+    folded, places = _folded(passage)
+    at = folded.find(needle)
+    if at < 0:
+        return None
+    return places[at], places[at + len(needle) - 1] + 1
