@@ -1,25 +1,23 @@
 """Fit what turns raw search scores into `similarity_score` and the probability of an answer.
 
-    python training/fit_calibration.py --data ../shared/data/train --out src/quire/retrieve/calibration
+    python training/fit_calibration.py --data DATA --out src/quire/retrieve/calibration
 
 Data (CC BY 4.0): the author-written questions of OpenStax Microbiology and OpenStax Introduction to
 Sociology, with the page each question belongs to. Nothing else is seen.
 
-* A passage is *relevant* if it stands in the chapter that the question was written for; a passage
-  found for a question of the other book, or drawn at random, is not.
-* A question is *answerable* by the passages found with the whole book in the index. It is not when
-  its own page is taken out of the index (on topic, but not there) or when the book is the other one.
+* A question is *answerable* by passages among which is one of its own page. It is not when that page
+  is taken out of the index (on topic, but not there) or when the book is the other one.
+* A passage *serves* the question if the question is answerable by what was found, and the passage
+  stands in the chapter that the question was written for.
 
-Half of the questions (by hash) fit the models, the other half give the figures written beside them.
+Each question is seen as it was written and as a reader in a hurry would type it. Half of them (by hash) fit the models, the other half give the figures written beside them.
 """
 
 import argparse
 import asyncio
 import hashlib
 import json
-import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,25 +26,28 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from quire.domain import Block, Chunk, Filters, Page, Section
+from quire.index.crossencoder import CrossEncoder
 from quire.index.embed import GraniteEmbedder
 from quire.index.sparse import passage_weights, query_weights
 from quire.ingest.chunk import chunk_page, embedding_text
 from quire.ingest.options import IngestOptions
 from quire.ports import Rankings, Vectors
-from quire.prose.terms import TermStatistics
+from quire.prose.terms import STOPWORDS, TermStatistics, words
 from quire.retrieve.calibrate import (
     Calibration,
     Logistic,
+    Signals,
     answerability_features,
     similarity_features,
 )
-from quire.retrieve.evidence import rank_evidence
+from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher, context, passages_of
+from quire.retrieve.search import Searcher, floor_of
 
 BOOKS = ("openstax-microbiology", "openstax-sociology")
 TOP_K = 5
 NOTHING = Calibration(Logistic(0.0, {}), Logistic(0.0, {}))
+"""The service is asked for its signals only; nothing is calibrated yet."""
 
 
 @dataclass
@@ -60,6 +61,7 @@ class MemoryBook:
     chunks: list[Chunk]
     vectors: Vectors
     hidden: frozenset[str] = frozenset()
+    last: list[Chunk] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         texts = [embedding_text(c) for c in self.chunks]
@@ -85,7 +87,9 @@ class MemoryBook:
             for row, value in self._postings.get(place, ()):
                 words[row] += self._idf[place] * value
         words = np.where(seen, words, 0)
-        best = lambda s: [(self.chunks[i].id, float(s[i])) for i in np.argsort(-s)[:depth] if s[i] > 0]  # noqa: E731
+        best = lambda s: [
+            (self.chunks[i].id, float(s[i])) for i in np.argsort(-s)[:depth] if s[i] > 0
+        ]
         return Rankings(best(dense), best(words))
 
     def fetch(self, ids: list[str]) -> list[tuple[Chunk, Vectors]]:
@@ -99,9 +103,7 @@ def load_book(folder: Path, embedder: GraniteEmbedder, cache: Path) -> MemoryBoo
         row = json.loads(line)
         titles[row["page"]] = row["title"]
         path = tuple(p.strip() for p in row["section"].split(">"))
-        blocks = tuple(
-            Block(kind="prose", text=t) for t in row["text"].split("\n") if t.strip()
-        )
+        blocks = tuple(Block(kind="prose", text=t) for t in row["text"].split("\n") if t.strip())
         pages.setdefault(row["page"], []).append(Section(path=path, anchor="", blocks=blocks))
     now = datetime.now(UTC)
     chunks = [
@@ -109,7 +111,10 @@ def load_book(folder: Path, embedder: GraniteEmbedder, cache: Path) -> MemoryBoo
         for source, sections in pages.items()
         for chunk in chunk_page(
             Page(source=source, title=titles[source], part="", url="", sections=tuple(sections)),
-            book=folder.name, count=embedder.count_tokens, options=IngestOptions(), now=now,
+            book=folder.name,
+            count=embedder.count_tokens,
+            options=IngestOptions(),
+            now=now,
         )
     ]
     texts = [embedding_text(c) for c in chunks]
@@ -127,52 +132,49 @@ def questions(folder: Path) -> list[dict]:
     return [row for row in rows if not row["cloze"] and row["text"].strip().endswith("?")]
 
 
+def sloppy(text: str) -> str:
+    """Write the question as a reader in a hurry would: content words only, in lower case."""
+    return " ".join(w for w in words(text.lower()) if w not in STOPWORDS) or text
+
+
 def fits(row: dict) -> bool:
     return hashlib.sha256(row["id"].encode()).digest()[0] % 2 == 0
 
 
-async def describe(searcher: Searcher, book: MemoryBook, text: str) -> tuple[dict, tuple]:
-    found = await searcher.search(book, text, filters=Filters(), top_k=TOP_K)
-    hits = found.hits
-    evidence = rank_evidence(text, passages_of(hits), book.statistics)
-    features = answerability_features(
-        text, [context(h.chunk) for h in hits], [h.cosine for h in hits], evidence, book.statistics
+async def found(
+    searcher: Searcher, embedder: GraniteEmbedder, book: MemoryBook, text: str
+) -> Signals:
+    """Search and read, as the service does; the hits' chunks are kept in `book.last`."""
+    hits = (await searcher.search(book, text, filters=Filters(), top_k=TOP_K)).hits
+    book.last = [hit.chunk for hit in hits]
+    rankings = book.rank(
+        text, embedder.embed_query(text), filters=Filters(), depth=SearchOptions().depth
     )
-    return features, hits
+    return searcher.read(book, text, hits, floor_of(rankings))
 
 
-async def examples(books: dict, sets: dict, embedder: GraniteEmbedder) -> Iterator[tuple]:
-    """Give (model, fit part?, features, label) rows."""
-    searcher = Searcher(embedder, NOTHING, SearchOptions())
-    rng = random.Random(0)
+async def gather(books: dict, sets: dict, embedder: GraniteEmbedder) -> list[tuple]:
+    """Give (fit part?, signals, answerable, relevance of each hit)."""
+    searcher = Searcher(embedder, EvidenceReader(CrossEncoder()), NOTHING, SearchOptions())
     rows = []
     for name, book in books.items():
         chapter = {p: row["chapter"] for row in sets[name] for p in row["gold_pages"]}
         other = next(b for n, b in books.items() if n != name)
         for row in sets[name]:
-            part, text, own = fits(row), row["text"], set(row["gold_pages"])
-            book.hidden = frozenset()
-            features, hits = await describe(searcher, book, text)
-            rows.append(("answerability", part, features, 1))
-            for hit in hits:
-                relevant = chapter.get(hit.chunk.source_file) == row["chapter"]
-                said = similarity_features(text, context(hit.chunk), hit.cosine, book.statistics)
-                rows.append(("similarity", part, said, int(relevant)))
-            vector = embedder.embed_query(text)
-            for chunk in rng.sample(book.chunks, 2):
-                if chapter.get(chunk.source_file) != row["chapter"]:
-                    cosine = float(vector @ book.vectors[book._row[chunk.id]])
-                    said = similarity_features(text, context(chunk), cosine, book.statistics)
-                    rows.append(("similarity", part, said, 0))
-            book.hidden = frozenset(own)
-            features, _ = await describe(searcher, book, text)
-            rows.append(("answerability", part, features, 0))
-            features, hits = await describe(searcher, other, text)
-            rows.append(("answerability", part, features, 0))
-            for hit in hits:
-                said = similarity_features(text, context(hit.chunk), hit.cosine, other.statistics)
-                rows.append(("similarity", part, said, 0))
-        book.hidden = frozenset()
+            for text in (row["text"], sloppy(row["text"])):
+                signals = await found(searcher, embedder, book, text)
+                there = any(c.source_file in row["gold_pages"] for c in book.last)
+                relevant = [chapter.get(c.source_file) == row["chapter"] for c in book.last]
+                if there:
+                    rows.append((fits(row), signals, 1, [int(r) for r in relevant]))
+                book.hidden = frozenset(row["gold_pages"])
+                signals = await found(searcher, embedder, book, text)
+                book.hidden = frozenset()
+                rows.append((fits(row), signals, 0, [0] * len(signals.texts)))
+                signals = await found(searcher, embedder, other, text)
+                rows.append((fits(row), signals, 0, [0] * len(signals.texts)))
+            if len(rows) % 200 < 6:
+                print(len(rows), "examples", flush=True)
     return rows
 
 
@@ -188,34 +190,56 @@ def ece(labels: np.ndarray, probabilities: np.ndarray, bins: int = 10) -> tuple[
     return float(total), curve
 
 
-def fit(rows: list[tuple], kind: str) -> dict:
-    chosen = [r for r in rows if r[0] == kind]
-    names = list(chosen[0][2])
-    x = np.array([[r[2][n] for n in names] for r in chosen])
-    y = np.array([r[3] for r in chosen])
-    part = np.array([r[1] for r in chosen])
-    mean, spread = x[part].mean(0), x[part].std(0) + 1e-9
-    model = LogisticRegression(C=1.0).fit((x[part] - mean) / spread, y[part])
+def fit(
+    kind: str, features: list[dict], labels: list[int], part: list[bool]
+) -> tuple[Logistic, dict]:
+    names = list(features[0])
+    x = np.array([[row[n] for n in names] for row in features])
+    y, chosen = np.array(labels), np.array(part)
+    mean, spread = x[chosen].mean(0), x[chosen].std(0) + 1e-9
+    model = LogisticRegression(C=1.0).fit((x[chosen] - mean) / spread, y[chosen])
     weights = model.coef_[0] / spread
     bias = float(model.intercept_[0] - (weights * mean).sum())
-    p = 1 / (1 + np.exp(-(x[~part] @ weights + bias)))
-    error, curve = ece(y[~part], p)
-    print(kind, dict(zip(names, weights.round(2), strict=True)), "bias", round(bias, 2))
-    print("  held-out AUROC", round(roc_auc_score(y[~part], p), 3), "ECE", round(error, 3), curve)
-    return {
-        "bias": round(bias, 4),
-        "weights": {n: round(float(w), 4) for n, w in zip(names, weights, strict=True)},
+    p = 1 / (1 + np.exp(-(x[~chosen] @ weights + bias)))
+    error, curve = ece(y[~chosen], p)
+    auroc = float(roc_auc_score(y[~chosen], p))
+    print(
+        kind, {n: round(float(w), 2) for n, w in zip(names, weights, strict=True)}, round(bias, 2)
+    )
+    print("  held-out AUROC", round(auroc, 3), "ECE", round(error, 3), curve)
+    fitted = Logistic(
+        round(bias, 4), {n: round(float(w), 4) for n, w in zip(names, weights, strict=True)}
+    )
+    return fitted, {
+        "bias": fitted.bias,
+        "weights": fitted.weights,
         "held_out": {
-            "examples": int((~part).sum()),
-            "auroc": round(float(roc_auc_score(y[~part], p)), 4),
+            "examples": int((~chosen).sum()),
+            "auroc": round(auroc, 4),
             "ece": round(error, 4),
             "reliability": curve,
         },
     }
 
 
+def fit_both(rows: list[tuple]) -> dict:
+    part = [row[0] for row in rows]
+    described = [answerability_features(row[1]) for row in rows]
+    answerable, first = fit("answerability", described, [row[2] for row in rows], part)
+    features, labels, parts = [], [], []
+    for (own, signals, _, relevant), about in zip(rows, described, strict=True):
+        for place, label in enumerate(relevant):
+            features.append(similarity_features(signals, place, place + 1, answerable(about)))
+            labels.append(label)
+            parts.append(own)
+    _, second = fit("similarity", features, labels, parts)
+    return {"similarity": second, "answerability": first}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--models", type=Path, default=Path(".quire/models"))
@@ -224,12 +248,13 @@ def main() -> None:
     embedder = GraniteEmbedder(options.models, say=print)
     books = {n: load_book(options.data / n, embedder, options.cache) for n in BOOKS}
     sets = {n: questions(options.data / n) for n in BOOKS}
-    rows = asyncio.run(examples(books, sets, embedder))
+    rows = asyncio.run(gather(books, sets, embedder))
     result = {
         "embedder": embedder.id,
+        "reader": CrossEncoder.id,
         "fitted_on": [f"{n} (CC BY 4.0), {len(sets[n])} questions, half of them" for n in BOOKS],
         "fitted_by": "training/fit_calibration.py",
-        **{kind: fit(rows, kind) for kind in ("similarity", "answerability")},
+        **fit_both(rows),
     }
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{embedder.id.split('@')[0]}.json"

@@ -7,10 +7,12 @@
 
 from typing import TYPE_CHECKING
 
+from quire.version import __version__
+
 if TYPE_CHECKING:
     from quire.client import Quire
 
-__version__ = "0.1.0"
+
 __all__ = ["Quire", "__version__"]
 
 

@@ -55,7 +55,10 @@ class Quire:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -72,9 +75,7 @@ class Quire:
         assert answer is not None, "the pipeline ended without `Done`"
         return answer
 
-    def stream(
-        self, question: str, *, thread_id: str | None = None
-    ) -> AsyncGenerator[Event, None]:
+    def stream(self, question: str, *, thread_id: str | None = None) -> AsyncGenerator[Event, None]:
         """Give the events of an answer as it is made; each sentence after its check."""
         return self._services.answerer.answer(
             Question(text=question, book=self._book, thread_id=thread_id)

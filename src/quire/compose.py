@@ -35,9 +35,7 @@ def build_library(settings: Settings) -> "DiskLibrary":
     # The engine loads in milliseconds, but `quire --help` needs none of it.
     from quire.index.library import DiskLibrary
 
-    return DiskLibrary(
-        books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book
-    )
+    return DiskLibrary(books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,10 @@ class Services:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         await self.threads.close()
         self.library.close()
@@ -71,16 +72,19 @@ def build(settings: Settings, say: Say = lambda _: None) -> Services:
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
+    from quire.index.crossencoder import CrossEncoder
     from quire.retrieve.calibrate import load_calibration
+    from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
     from quire.verify.judges import LexicalJudge
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
-    searcher = Searcher(embedder, load_calibration(embedder.id), settings.search)
+    evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
+    searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
     threads = SqlThreadStore(settings.database_url or _default_database(settings))
-    model = (settings.model, choose_model(settings.model))
+    model = (settings.model, choose_model(settings.model, evidence))
     pipeline = Pipeline(library, searcher, LexicalJudge(), threads, model, settings.answer)
     return Services(settings, embedder, library, searcher, threads, pipeline)
 

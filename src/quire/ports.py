@@ -36,6 +36,16 @@ class Embedder(Protocol):
         ...
 
 
+class Reader(Protocol):
+    """Reads a question and a text together."""
+
+    id: str
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Say how well each text answers the question; higher is better, around 0 undecided."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rankings:
     """Chunk ids with scores, best first, by each way of searching."""

@@ -47,7 +47,7 @@ class Evidence:
 
 
 @function_tool
-async def search_textbook(context: RunContextWrapper[Evidence], query: str) -> str:
+async def search_textbook(context: RunContextWrapper[Evidence], query: str) -> str:  # noqa: D417 - the model sees the rest
     """Search the book for passages that answer a question.
 
     Args:
@@ -57,9 +57,7 @@ async def search_textbook(context: RunContextWrapper[Evidence], query: str) -> s
     return passages_to_json(new, first)
 
 
-AGENT: Agent[Evidence] = Agent(
-    name="Quire", instructions=INSTRUCTIONS, tools=[search_textbook]
-)
+AGENT: Agent[Evidence] = Agent(name="Quire", instructions=INSTRUCTIONS, tools=[search_textbook])
 
 
 async def draft(

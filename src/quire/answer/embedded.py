@@ -1,16 +1,20 @@
 """The embedded answerer as an Agents SDK model: same loop, same tools, no key and no network."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from time import time
 from typing import Any
 from uuid import uuid4
 
-from agents import ModelSettings, Tool, Usage
-from agents.agent_output import AgentOutputSchemaBase
-from agents.handoffs import Handoff
-from agents.items import ModelResponse, TResponseInputItem, TResponseOutputItem, TResponseStreamEvent
-from agents.models.interface import Model, ModelTracing
+from agents import Usage
+from agents.items import (
+    ModelResponse,
+    TResponseInputItem,
+    TResponseOutputItem,
+    TResponseStreamEvent,
+)
+from agents.models.interface import Model
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -29,7 +33,7 @@ from openai.types.responses import (
 from quire.answer.extractive import compose_answer
 from quire.answer.passages import passages_from_json
 from quire.prose.terms import TermStatistics
-from quire.retrieve.evidence import Passage
+from quire.retrieve.evidence import EvidenceReader, Passage
 
 NAME = "embedded"
 SEARCH = "search_textbook"
@@ -38,43 +42,38 @@ SEARCH = "search_textbook"
 class EmbeddedModel(Model):
     """Quotes the sentences that answer; searches first if it was given no passages."""
 
-    def __init__(self, statistics: TermStatistics) -> None:
-        """Weigh words by how rare they are in the book."""
+    def __init__(self, evidence: EvidenceReader, statistics: TermStatistics) -> None:
+        """Read with `evidence`, and weigh words by how rare they are in the book."""
+        self._evidence = evidence
         self._statistics = statistics
 
-    async def get_response(  # noqa: PLR0913 - the SDK's interface
+    async def get_response(
         self,
         system_instructions: str | None,
-        input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        **_: Any,
+        input: str | list[TResponseInputItem],
+        *_: Any,
+        **__: Any,
     ) -> ModelResponse:
         """Answer in one piece."""
-        output = self._output(input)[0]
+        del system_instructions
+        output, _parts = await self._output(input)
         return ModelResponse(output=[output], usage=Usage(requests=1), response_id=None)
 
-    async def stream_response(  # noqa: PLR0913 - the SDK's interface
+    async def stream_response(
         self,
         system_instructions: str | None,
-        input: str | list[TResponseInputItem],  # noqa: A002 - the SDK's name
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        **_: Any,
+        input: str | list[TResponseInputItem],
+        *_: Any,
+        **__: Any,
     ) -> AsyncIterator[TResponseStreamEvent]:
         """Answer sentence by sentence."""
-        output, parts = self._output(input)
+        del system_instructions
+        output, parts = await self._output(input)
         for number, event in enumerate(_events(output, parts)):
             event.sequence_number = number
             yield event
 
-    def _output(
+    async def _output(
         self, given: str | list[TResponseInputItem]
     ) -> tuple[TResponseOutputItem, list[str]]:
         question, passages, searched = _read(given)
@@ -86,7 +85,8 @@ class EmbeddedModel(Model):
                 type="function_call",
             )
             return call, []
-        parts = compose_answer(question, passages, self._statistics)
+        ranked = await asyncio.to_thread(self._evidence.rank, question, passages, self._statistics)
+        parts = compose_answer(ranked)
         return _message("".join(parts)), parts
 
 

@@ -6,58 +6,46 @@ from collections.abc import Sequence
 
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.prose.plain import inline_plain
-from quire.prose.terms import TermStatistics, terms
-from quire.retrieve.evidence import Evidence, Passage, rank_evidence
+from quire.prose.terms import terms
+from quire.retrieve.evidence import UNREAD, Evidence
 
-MIN_COVERAGE = 0.3
-"""A sentence that covers less of the question does not answer it."""
 MAX_SENTENCES = 4
 MAX_ITEMS = 8
-_ALSO = 0.72
-"""A further sentence must score this share of the best one."""
+_ALSO = 3.0
+"""A further sentence may be this much less fitting than the best one."""
+_NEAR = 6.0
+"""The same, for a sentence next to the best one."""
 _SAME = 0.6
 """Sentences that share more of their terms than this say the same."""
 
-Selection = dict[tuple[int, int], Evidence]
 
-
-def compose_answer(
-    question: str, passages: Sequence[Passage], statistics: TermStatistics
-) -> list[str]:
+def compose_answer(ranked: Sequence[Evidence]) -> list[str]:
     """Give the parts of an answer, in reading order, each with the mark of its passage."""
-    ranked = rank_evidence(question, passages, statistics)
-    if not ranked or ranked[0].coverage < MIN_COVERAGE:
+    if not ranked or ranked[0].score <= UNREAD:
         return [NOT_IN_BOOK]
-    chosen = _choose(ranked, question, statistics)
+    chosen = _choose(ranked)
     first: dict[int, int] = {}
     for place, evidence in enumerate(chosen):
         first.setdefault(evidence.passage.number, place)
-    wanted: Selection = {}
+    wanted: dict[tuple[int, int], Evidence] = {}
     for evidence in chosen:
         for piece in _with_surroundings(evidence, ranked):
             wanted[(piece.passage.number, piece.place)] = piece
-    ordered = sorted(wanted.values(), key=lambda e: (first[e.passage.number], e.place))
-    return _render(ordered)
+    return _render(sorted(wanted.values(), key=lambda e: (first[e.passage.number], e.place)))
 
 
-def _choose(
-    ranked: Sequence[Evidence], question: str, statistics: TermStatistics
-) -> list[Evidence]:
+def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
     best = ranked[0]
     chosen = [best]
-    said = _terms(best)
-    asked = set(terms(question))
     for evidence in ranked[1:]:
-        if len(chosen) == MAX_SENTENCES or evidence.score < _ALSO * best.score:
+        near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
+        if len(chosen) == MAX_SENTENCES or evidence.score < best.score - _NEAR:
             break
-        own = _terms(evidence)
-        if evidence.coverage < MIN_COVERAGE or any(_alike(own, _terms(c)) for c in chosen):
+        if evidence.score < best.score - _ALSO and not near:
             continue
-        adds = statistics.coverage(asked - said, own) if asked - said else 0.0
-        near = evidence.passage is best.passage and abs(evidence.place - best.place) <= 2
-        if adds > 0 or near or len(chosen) < 2:
+        own = _terms(evidence)
+        if not any(_alike(own, _terms(other)) for other in chosen):
             chosen.append(evidence)
-            said |= own
     return chosen
 
 
@@ -136,7 +124,9 @@ def _glue(before: Evidence | None, one: Evidence) -> str:
 def _starts_item(one: Evidence) -> bool:
     """Whether the sentence is the first of its list item, where the bullet stands."""
     line = one.passage.text.rfind("\n", 0, one.span.start) + 1
-    return bool(re.fullmatch(r"[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", one.passage.text[line : one.span.start]))
+    return bool(
+        re.fullmatch(r"[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", one.passage.text[line : one.span.start])
+    )
 
 
 def _rule(header: Evidence) -> str:
@@ -151,5 +141,3 @@ def _dedented(one: Evidence) -> str:
 
 def _flat(text: str) -> str:
     return " ".join(re.sub(r"\n[ \t]*>[ \t]?", " ", text).split())
-
-

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from quire.domain import Hit
 
+MAX_SHOWN = 120
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
 
 
 def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
     """Say that the answer is not there, what was looked for, and what is nearest."""
     asked = " ".join(question.split())
-    asked = asked if len(asked) <= 120 else asked[:117] + "…"
+    asked = asked if len(asked) <= MAX_SHOWN else asked[: MAX_SHOWN - 1] + "…"
     text = f"The book does not answer this. I searched it for “{asked}”"
     places = dict.fromkeys(
         hit.chunk.chapter

@@ -62,7 +62,7 @@ class GraniteEmbedder:
             return onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # noqa: BLE001 - onnxruntime's errors share no base class
+        except Exception as error:
             raise EmbedderUnavailable(
                 f"The embedding model {path} cannot be loaded; delete its folder to make it again."
             ) from error

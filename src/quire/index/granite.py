@@ -7,7 +7,6 @@ header, a tokenizer, and int8 tensors with one scale per group of 64.
 import hashlib
 import importlib.metadata
 import json
-import os
 import struct
 import tempfile
 from collections.abc import Callable
@@ -60,7 +59,7 @@ def prepare_granite(folder: Path, say: Say = lambda _: None) -> Path:
         onnx.save(build_graph(pack), str(work / "model.onnx"))
         (work / "tokenizer.json").write_bytes(pack.tokenizer)
         try:
-            os.replace(work, ready)
+            work.replace(ready)
         except OSError:
             # Another process was faster; what it made is the same.
             if not (ready / "model.onnx").is_file():
@@ -163,9 +162,7 @@ def build_graph(pack: Pack) -> Any:
 
 def _norm(g: _Graph, pack: Pack, x: str, name: str) -> str:
     weight, bias = (g.constant(pack.tensors[f"{name}.{part}"]) for part in "wb")
-    return g.op(
-        "LayerNormalization", x, weight, bias, axis=-1, epsilon=pack.arch["layer_norm_eps"]
-    )
+    return g.op("LayerNormalization", x, weight, bias, axis=-1, epsilon=pack.arch["layer_norm_eps"])
 
 
 def _embeddings(g: _Graph, pack: Pack) -> str:

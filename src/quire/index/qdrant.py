@@ -7,6 +7,7 @@ A revision is written without a log and flushed, so that any number of processes
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from qdrant_edge import (
@@ -18,12 +19,14 @@ from qdrant_edge import (
     FieldCondition,
     Filter,
     MatchAny,
+    MatchValue,
     Modifier,
     PayloadSchemaType,
     Point,
     Query,
     QueryBatchRequest,
     QueryRequest,
+    ScrollRequest,
     SearchParams,
     SparseVector,
     UpdateOperation,
@@ -48,7 +51,7 @@ def _engine_errors(doing: str) -> Iterator[None]:
         yield
     except IndexUnavailable:
         raise
-    except Exception as error:  # noqa: BLE001 - the engine raises plain `Exception`
+    except Exception as error:
         raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
 
 
@@ -71,7 +74,7 @@ def build_shard(
         batch: list[Point] = []
         for chunk, text, vector in entries:
             sparse = passage_weights(text, average)
-            vectors = {DENSE: vector, KEYWORD: SparseVector(sparse.indices, sparse.values)}
+            vectors: Any = {DENSE: vector, KEYWORD: SparseVector(sparse.indices, sparse.values)}
             batch.append(Point(chunk.id, vectors, chunk_to_json(chunk)))
             if len(batch) == BATCH:
                 shard.update(UpdateOperation.upsert_points(batch))
@@ -97,11 +100,12 @@ class EdgeIndex:
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
         """Rank chunks by meaning and by keywords, at most `depth` each."""
         where = _filter(filters)
+        nearest: Any = vector
         sparse = query_weights(text)
         requests = [
             QueryRequest(
                 limit=depth,
-                query=Query.Nearest(vector, using=DENSE),
+                query=Query.Nearest(nearest, using=DENSE),
                 filter=where,
                 params=SearchParams(exact=False),
             )
@@ -129,6 +133,20 @@ class EdgeIndex:
             if (record := records.get(identity))
         ]
 
+    def page(self, source_file: str) -> list[Chunk]:
+        """Give every chunk of one page, in order."""
+        where = Filter(must=[FieldCondition(key="source_file", match=MatchValue(source_file))])
+        chunks: list[Chunk] = []
+        offset = None
+        with _engine_errors("reading"):
+            while True:
+                records, offset = self._shard.scroll(
+                    ScrollRequest(limit=BATCH, offset=offset, filter=where, with_payload=True)
+                )
+                chunks += [chunk_from_json(str(r.id), r.payload or {}) for r in records]
+                if offset is None:
+                    return sorted(chunks, key=lambda chunk: chunk.sequence)
+
     def close(self) -> None:
         """Give the files back."""
         self._shard.close()
@@ -140,7 +158,7 @@ def _dense(vectors: object) -> object:
 
 
 def _filter(filters: Filters) -> Filter | None:
-    conditions = [
+    conditions: list[Any] = [
         FieldCondition(key=name, match=MatchAny(list(values)))
         for name, values in (("chapter", filters.chapter), ("section", filters.section))
         if values

@@ -1,7 +1,7 @@
 """Keyword vectors: BM25 term weights, with the same notion of a term as the rest of Quire.
 
-The engine multiplies by the inverse document frequency; the weights here hold the rest of BM25. Made
-on our side, they are the same for the embedded engine and for a server.
+The engine multiplies by the inverse document frequency; the weights here hold the rest of BM25.
+Made on our side, they are the same for the embedded engine and for a server.
 """
 
 from collections import Counter

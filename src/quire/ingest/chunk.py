@@ -97,7 +97,7 @@ def _packed(parts: list[str], tokens: list[int], limit: int, glue: str) -> Itera
 
 
 def _gather(pieces: list[_Piece], options: IngestOptions) -> Iterator[list[_Piece]]:
-    """Group neighbouring pieces up to the target; an announcement moves on with what it announces."""
+    """Group neighbours up to the target; an announcement moves on with what it announces."""
     group: list[_Piece] = []
     size = 0
     for piece in pieces:

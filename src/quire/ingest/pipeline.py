@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from quire import __version__
 from quire.domain import Book, Chunk, Skipped
 from quire.errors import BadRequest, BookBusy, DiskFull, EmptyBook
 from quire.index.qdrant import build_shard
@@ -37,6 +36,7 @@ from quire.ingest.readers import Reader
 from quire.ingest.source import find_reader
 from quire.ports import Embedder
 from quire.prose.terms import TermStatistics
+from quire.version import __version__
 
 BATCH = 32
 Stage = Literal["read", "embed", "write"]
@@ -149,9 +149,7 @@ def _write(
         new = folder / "revisions" / f"{manifest.revision}.new"
         shutil.rmtree(new, ignore_errors=True)
         entries = ((c, t, store.read(k)) for c, t, k in zip(chunks, texts, keys, strict=True))
-        build_shard(
-            new / "shard", entries, width=embedder.width, average=manifest.average_length
-        )
+        build_shard(new / "shard", entries, width=embedder.width, average=manifest.average_length)
         with (new / "chunks.jsonl").open("w", encoding="utf-8") as lines:
             lines.writelines(
                 json.dumps({"id": c.id} | chunk_to_json(c), ensure_ascii=False) + "\n"
@@ -182,7 +180,7 @@ def _publish(folder: Path, revision: str, new: Path) -> None:
     point_to(folder, revision)
     # The last revision stays, for readers that were about to open it.
     for other in (folder / "revisions").iterdir():
-        if other != target and other != before:
+        if other not in (target, before):
             shutil.rmtree(other, ignore_errors=True)
 
 

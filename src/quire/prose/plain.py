@@ -34,7 +34,12 @@ def inline_plain(text: str) -> str:
         return f"\x00{len(held) - 1}\x00"
 
     text = _CODE.sub(hold, text)
-    for pattern, keep in ((_STRONG, r"\2"), (_EMPHASIS, r"\1"), (_UNDERSCORE, r"\1"), (_STRIKE, r"\1")):
+    for pattern, keep in (
+        (_STRONG, r"\2"),
+        (_EMPHASIS, r"\1"),
+        (_UNDERSCORE, r"\1"),
+        (_STRIKE, r"\1"),
+    ):
         text = pattern.sub(keep, text)
     text = _ESCAPE.sub(r"\1", text)
     text = re.sub(r"\x00(\d+)\x00", lambda m: held[int(m[1])], text)

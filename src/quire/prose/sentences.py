@@ -16,6 +16,7 @@ _ABBREVIATION = re.compile(
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*(?=\s|$)")
 _PROTECTED = re.compile(r"`+[^`]*`+|\$[^$\n]+\$|\]\([^)\s]*\)|https?://\S+")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 _ADMONITION = re.compile(r"^[ \t]*:{3,}")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$")
@@ -42,7 +43,9 @@ def split_spans(text: str) -> tuple[Span, ...]:
     Spans are in order, do not overlap, and leave out only white space and markup between them.
     """
     return tuple(
-        span for start, end, kind in _blocks(text) for span in _inside(text, start, end, kind)
+        span
+        for start, end, kind in _Blocks(text).walk()
+        for span in _inside(text, start, end, kind)
     )
 
 
@@ -51,64 +54,76 @@ def split_sentences(text: str) -> tuple[str, ...]:
     return tuple(span.of(text) for span in split_spans(text))
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield start, start + len(line)
-        start += len(line)
+class _Blocks:
+    """Walks the lines of a text and gathers (start, end, kind) of each block."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: list[tuple[int, int, Kind]] = []
+        self._start: int | None = None
+        self._kind: Kind = "sentence"
+        self._fence = ""
 
-def _blocks(text: str) -> Iterator[tuple[int, int, Kind]]:
-    """Walk the lines and give (start, end, kind) of each block."""
-    fence = ""
-    start: int | None = None
-    kind: Kind = "sentence"
-    for begin, end in _lines(text):
-        line = text[begin:end].rstrip()
-        opening = _FENCE.match(line)
-        if fence:
-            assert start is not None
-            if opening and opening[1].startswith(fence) and line.strip() == opening[1]:
-                yield start, begin + len(line), "code"
-                fence, start = "", None
-            continue
-        found: Kind | None = _line_kind(line)
-        starts_block = found != "sentence" or _ITEM.match(line) or opening
-        if start is not None and kind == "math" and not line.strip().endswith("$$"):
-            continue
-        if start is not None and kind == "math":
-            yield start, begin + len(line), "math"
-            start = None
-            continue
-        if start is not None and (starts_block or not line.strip()):
-            yield start, begin, kind
-            start = None
-        if opening:
-            fence, start, kind = opening[1], begin, "code"
-        elif found is None or not line.strip():
-            continue
-        elif found == "math" and (line.strip() == "$$" or not line.strip().endswith("$$")):
-            start, kind = begin, "math"
-        elif found in ("row", "math", "heading"):
-            yield begin, begin + len(line), found
-        elif start is None:
-            start, kind = begin, "item" if _ITEM.match(line) else "sentence"
-    if start is not None:
-        yield start, len(text), "code" if fence else kind
+    def walk(self) -> list[tuple[int, int, Kind]]:
+        begin = 0
+        for whole in self._text.splitlines(keepends=True):
+            line = whole.rstrip()
+            if self._start is not None and self._kind in ("code", "math"):
+                self._inside_fence(begin, line)
+            else:
+                self._outside(begin, line)
+            begin += len(whole)
+        self._close(len(self._text))
+        return self._found
+
+    def _inside_fence(self, begin: int, line: str) -> None:
+        stripped = line.strip()
+        if self._kind == "math":
+            ended = stripped.endswith("$$")
+        else:
+            ended = stripped.startswith(self._fence) and set(stripped) == {self._fence[0]}
+        if ended:
+            self._close(begin + len(line))
+
+    def _outside(self, begin: int, line: str) -> None:
+        kind = _line_kind(line)
+        if kind != "sentence":
+            self._close(begin)
+        if kind in ("row", "heading"):
+            self._found.append((begin, begin + len(line), kind))
+        elif kind == "code":
+            self._open(begin, "code")
+            self._fence = line.strip()[: len(line.strip()) - len(line.strip().lstrip("`~"))]
+        elif kind == "math":
+            self._open(begin, "math")
+            if line.strip() != "$$" and line.strip().endswith("$$"):
+                self._close(begin + len(line))
+        elif kind is not None and self._start is None:
+            self._open(begin, kind)
+
+    def _open(self, begin: int, kind: Kind) -> None:
+        self._start, self._kind = begin, kind
+
+    def _close(self, end: int) -> None:
+        if self._start is not None:
+            self._found.append((self._start, end, self._kind))
+        self._start = None
 
 
 def _line_kind(line: str) -> Kind | None:
-    """Tell what a line is by itself; `None` for a line of pure markup."""
+    """Tell what a line begins or is; `None` for an empty line or one of pure markup."""
     stripped = line.strip()
-    if _ADMONITION.match(line) or _RULE.match(line):
+    if not stripped or _ADMONITION.match(line) or _RULE.match(line):
         return None
-    if stripped.startswith("|"):
-        return "row"
+    if _FENCE.match(line):
+        return "code"
     if stripped.startswith("$$"):
         return "math"
-    if stripped.startswith("#"):
+    if stripped.startswith("|"):
+        return "row"
+    if _HEADING.match(stripped):
         return "heading"
-    return "sentence"
+    return "item" if _ITEM.match(line) else "sentence"
 
 
 def _inside(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:

@@ -13,17 +13,22 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _STEMMER = snowballstemmer.stemmer("english")
 
 STOPWORDS = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below
-    between both but by can could did do does doing done down during each either else ever every few
-    for from further had has have having he her here hers him his how however i if in into is it its
-    itself just let like made make makes many may me might more most much must my need needed no nor
-    not now of off on once one only onto or other our ours out over own per please really same say
-    she should since so some such tell than that the their theirs them then there these they thing
-    things this those through to too under until up upon us use used uses using very via want was
-    way we well were what when where whether which while who whom whose why will with within without
-    would yes you your yours explain describe definition define mean means meaning book chapter
-    section text according example examples give given get got know work works question answer"""
-    .split()
+    re.findall(
+        r"\S+",
+        """
+        a about above after again all also am an and any are as at be because been before being
+        below between both but by can could did do does doing done down during each either else
+        ever every few for from further had has have having he her here hers him his how however i
+        if in into is it its itself just let like made make makes many may me might more most much
+        must my need needed no nor not now of off on once one only onto or other our ours out over
+        own per please really same say she should since so some such tell than that the their
+        theirs them then there these they thing things this those through to too under until up
+        upon us use used uses using very via want was way we well were what when where whether
+        which while who whom whose why will with within without would yes you your yours explain
+        describe definition define mean means meaning book chapter section text according example
+        examples give given get got know work works question answer
+        """,
+    )
 )
 
 
@@ -43,7 +48,7 @@ def _expand(word: str) -> tuple[str, ...]:
     lower = word.lower().replace("’", "'").removesuffix("'s")
     parts = [p.lower() for p in _PART.findall(word)]
     whole = stem(lower) if lower.isalpha() else lower
-    if len(parts) < 2 or lower.isalpha():
+    if len(parts) == 1 or not parts or lower.isalpha():
         return (whole,)
     # An identifier matches as itself and by its words: `cmd_vel` is found by "cmd vel".
     return (whole, *(stem(p) for p in parts if len(p) > 1 and p not in STOPWORDS))

@@ -1,37 +1,25 @@
-"""Which sentences of the passages speak to the question, and how much of it they cover."""
+"""Which sentences of the passages answer the question."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from quire.ports import Reader
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import Span, split_spans
 from quire.prose.terms import TermStatistics, terms
 
 HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
-NEIGHBOUR_CREDIT = 0.25
+QUOTAS = (8, 5, 4, 3, 3)
+"""How many sentences of the first, second, … passage are read closely."""
+MAX_TEXT = 600
+MEMORY = 4096
+"""How many sentence scores are remembered."""
+UNREAD = -12.0
+"""The score of a sentence that was not read closely: lower than any reader gives."""
 
-_DEFINES = re.compile(
-    r"\b(?:is|are|was|means?|refers? to|stands? for|denotes?|describes?|represents?|defines?"
-    r"|consists? of|called|known as)\b",
-    re.I,
-)
-_ASKS_WHAT = re.compile(r"^\s*(?:what(?:'s|’s| is| are| was)|define|who (?:is|was|are))\b", re.I)
-_ASKS_WHY = re.compile(r"\bwhy\b|\breasons?\b|\bhow come\b", re.I)
-_REASON = re.compile(
-    r"\b(?:because|since|so that|therefore|hence|thus|due to|reason|otherwise|to avoid|prevents?"
-    r"|so|as a result|in order to|which means|causes?|leads? to)\b",
-    re.I,
-)
-_ASKS_NUMBER = re.compile(
-    r"\bhow (?:many|much|fast|long|far|large|big|often|high|heavy|wide|deep|old)\b"
-    r"|\bwhat (?:rate|frequency|value|number|size|speed|range|percentage|year)\b|\bat (?:which|what)\b"
-    r"|\bwhen\b|\bdefault\b",
-    re.I,
-)
-_NUMBER = re.compile(r"\d")
-_ASKS_STEPS = re.compile(r"^\s*how (?:do|can|to|should|would)\b|\bcommand\b|\bsteps?\b", re.I)
 _ANAPHOR = re.compile(
     r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
     r"|otherwise|however|therefore|hence|thus|instead|for this reason|then|so|but|and|also)\b",
@@ -51,15 +39,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One sentence of a passage, and how well it speaks to the question."""
+    """One sentence of a passage, and how well it answers the question."""
 
     passage: Passage
     place: int
     """Position among the sentences of its passage."""
     span: Span
-    score: float
     coverage: float
-    """Share of the question's weight that the sentence and its surroundings cover, 0 to 1."""
+    """Share of the question's weight found in the sentence and its heading, 0 to 1."""
+    score: float = UNREAD
+    """The reader's opinion; around 0 undecided."""
 
     @property
     def text(self) -> str:
@@ -72,63 +61,68 @@ class Evidence:
         return bool(_ANAPHOR.match(inline_plain(self.text)))
 
 
-def rank_evidence(
-    question: str, passages: Sequence[Passage], statistics: TermStatistics
-) -> list[Evidence]:
-    """Score every sentence of the passages against the question, best first."""
-    wanted = {term: statistics.weight(term) for term in terms(question)}
-    found = [
-        evidence
-        for passage in passages
-        for evidence in _score_passage(question, wanted, passage)
-    ]
-    return sorted(found, key=lambda e: (-e.score, e.passage.number, e.place))
+class EvidenceReader:
+    """Finds the sentences that answer: words choose which to read, the reader decides."""
 
+    def __init__(self, reader: Reader) -> None:
+        """Read with `reader`."""
+        self._reader = reader
+        # The search and the embedded answerer ask about the same sentences.
+        self._known: OrderedDict[tuple[str, str], float] = OrderedDict()
 
-def _score_passage(question: str, wanted: dict[str, float], passage: Passage) -> list[Evidence]:
-    spans = split_spans(passage.text)
-    said = [set(terms(inline_plain(span.of(passage.text)))) for span in spans]
-    heading = set(terms(passage.heading))
-    total = sum(wanted.values()) or 1.0
-    scored = []
-    for place, span in enumerate(spans):
-        near = said[place - 1] if place else set()
-        near = near | (said[place + 1] if place + 1 < len(said) else set())
-        covered = sum(
-            weight * _credit(term, said[place], heading, near) for term, weight in wanted.items()
+    def rank(
+        self, question: str, passages: Sequence[Passage], statistics: TermStatistics
+    ) -> list[Evidence]:
+        """Score the sentences of the passages, best first."""
+        found = [e for p in passages for e in _by_words(question, p, statistics)]
+        chosen = _worth_reading(found, passages)
+        scores = self._read(question, [_read_as(evidence) for evidence in chosen])
+        read = [replace(e, score=score) for e, score in zip(chosen, scores, strict=True)]
+        places = {(e.passage.number, e.place) for e in read}
+        rest = [e for e in found if (e.passage.number, e.place) not in places]
+        return sorted(
+            [*read, *rest], key=lambda e: (-e.score, -e.coverage, e.passage.number, e.place)
         )
-        coverage = covered / total
-        sentence = span.of(passage.text)
-        score = coverage + _fit(question, sentence, span, place) + 0.2 * passage.similarity
-        scored.append(Evidence(passage, place, span, score, coverage))
-    return scored
+
+    def _read(self, question: str, texts: Sequence[str]) -> list[float]:
+        known = {text: self._known.get((question, text)) for text in texts}
+        new = [text for text, score in known.items() if score is None]
+        for text, score in zip(new, self._reader.score(question, new) if new else (), strict=True):
+            known[text] = self._known[(question, text)] = score
+        while len(self._known) > MEMORY:
+            self._known.popitem(last=False)
+        return [known[text] or 0.0 for text in texts]
 
 
-def _credit(term: str, own: set[str], heading: set[str], near: set[str]) -> float:
-    if term in own:
-        return 1.0
-    if term in heading:
-        return HEADING_CREDIT
-    return NEIGHBOUR_CREDIT if term in near else 0.0
+def _read_as(evidence: Evidence) -> str:
+    return f"{evidence.passage.heading}: {inline_plain(evidence.text)[:MAX_TEXT]}"
 
 
-def _fit(question: str, sentence: str, span: Span, place: int) -> float:
-    """Judge by its form whether a sentence answers this kind of question."""
-    words = sentence.split()
-    fit = 0.0
-    if sentence.rstrip("*_ ").endswith("?") or span.kind == "heading":
-        fit -= 0.6
-    if len(words) < 4 and span.kind in ("sentence", "item"):
-        fit -= 0.3
-    if span.kind in ("row", "code", "math"):
-        fit -= 0.15
-    if _ASKS_WHAT.match(question):
-        early = _DEFINES.search(" ".join(words[:14]))
-        fit += (0.12 if early else 0.0) + (0.08 if place == 0 else 0.0)
-    if _ASKS_WHY.search(question) and _REASON.search(sentence):
-        fit += 0.15
-    if _ASKS_NUMBER.search(question) and _NUMBER.search(sentence):
-        fit += 0.15
-    if _ASKS_STEPS.search(question) and (span.kind == "code" or "`" in sentence):
-        fit += 0.1
-    return fit
+def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> list[Evidence]:
+    wanted = {term: statistics.weight(term) for term in terms(question)}
+    total = sum(wanted.values()) or 1.0
+    heading = set(terms(passage.heading))
+    found = []
+    for place, span in enumerate(split_spans(passage.text)):
+        said = set(terms(inline_plain(span.of(passage.text))))
+        covered = sum(
+            weight * (1.0 if term in said else HEADING_CREDIT if term in heading else 0.0)
+            for term, weight in wanted.items()
+        )
+        found.append(Evidence(passage, place, span, covered / total))
+    return found
+
+
+def _worth_reading(found: Sequence[Evidence], passages: Sequence[Passage]) -> list[Evidence]:
+    chosen: list[Evidence] = []
+    for place, passage in enumerate(passages):
+        own = [e for e in found if e.passage is passage and _answers_in_form(e)]
+        own.sort(key=lambda e: (-e.coverage, e.place))
+        chosen += own[: QUOTAS[min(place, len(QUOTAS) - 1)]]
+    return chosen
+
+
+def _answers_in_form(evidence: Evidence) -> bool:
+    """Leave out questions, such as exercises, and headings: they answer nothing."""
+    text = evidence.text.rstrip("*_ ")
+    return evidence.span.kind != "heading" and not text.endswith("?")

@@ -14,8 +14,9 @@ _ABOUT = re.compile(
     re.I,
 )
 _BARE = re.compile(
-    r"^\s*(?:and|but|ok(?:ay)?|so)?[,\s]*(why|how|when|where|who|really|for example|such as|like what"
-    r"|how so|why not|why is that|why so|in what way|how come|says who"
+    r"^\s*(?:and|but|ok(?:ay)?|so)?[,\s]*"
+    r"(why|how|when|where|who|really|for example|such as|like what"
+    r"|how so|why not|why is that|why so|in what way|how come"
     r"|(?:can|could|would) you (?:give|show)(?: me)? (?:an )?examples?"
     r"|(?:give|show)(?: me)? (?:an )?examples?"
     r"|tell me more|go on|more|explain(?: more| that)?|elaborate)\W*$",
@@ -28,7 +29,8 @@ _PRONOUN = re.compile(
 )
 _RELATIVE = re.compile(
     r"\b(?:is|was)\s+(?:it|there)\s+(?:true|possible|safe|worth|better|any)\b"
-    r"|\w+\s+(?:that|this)\s+(?=\w+(?:s|ed|es)\b)|\b(?:this|that|these|those|the) (?:book|chapter)\b",
+    r"|\w+\s+(?:that|this)\s+(?=\w+(?:s|ed|es)\b)"
+    r"|\b(?:this|that|these|those|the) (?:book|chapter)\b",
     re.I,
 )
 _OPENING = re.compile(
@@ -61,7 +63,7 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     plain = _RELATIVE.sub(" ", question)
     if topic and _PRONOUN.search(plain):
         return _with_topic(question, topic)
-    if topic and len(set(terms(question))) < 2:
+    if topic and len(set(terms(question))) <= 1:
         return f"{question.rstrip('? ')} ({topic})?"
     return question
 

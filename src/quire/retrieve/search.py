@@ -1,19 +1,23 @@
-"""Find the passages that speak to a question: by meaning and by keywords, fused and calibrated."""
+"""Find the passages that answer a question: by meaning and by keywords, fused, read, calibrated."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quire.domain import Chunk, Filters, Hit
 from quire.ports import Embedder, Index, Rankings, Vectors
 from quire.prose.plain import plain
 from quire.retrieve.calibrate import (
     Calibration,
+    Signals,
     answerability_features,
     similarity_features,
 )
-from quire.retrieve.evidence import Passage, rank_evidence
+from quire.retrieve.evidence import EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
+
+FLOOR_RANK = 20
+"""From this rank on, what is found is taken to be no longer about the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,15 @@ class Searcher:
     """Hybrid search over one index at a time."""
 
     def __init__(
-        self, embedder: Embedder, calibration: Calibration, options: SearchOptions
+        self,
+        embedder: Embedder,
+        evidence: EvidenceReader,
+        calibration: Calibration,
+        options: SearchOptions,
     ) -> None:
-        """Search with `embedder`, and score by the calibration fitted for it."""
+        """Search with `embedder`, read with `evidence`, and score by the fitted calibration."""
         self._embedder = embedder
+        self._evidence = evidence
         self._calibration = calibration
         self._options = options
 
@@ -39,42 +48,36 @@ class Searcher:
         self, index: Index, question: str, *, filters: Filters, top_k: int
     ) -> SearchResult:
         """Give the `top_k` best chunks of the index for a standalone question."""
-        # The embedder releases the interpreter lock, so other questions go on meanwhile.
+        # The models release the interpreter lock, so other questions go on meanwhile.
         vector = await asyncio.to_thread(self._embedder.embed_query, question)
         rankings = index.rank(question, vector, filters=filters, depth=self._options.depth)
         order = fuse(rankings, self._options)
         found = _distinct(index.fetch(order[: top_k * 2 + 2]))[:top_k]
-        hits = tuple(
-            self._hit(index, question, vector, chunk, own, rank)
-            for rank, (chunk, own) in enumerate(found, start=1)
+        if not found:
+            return SearchResult((), 0.0)
+        hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
+        signals = await asyncio.to_thread(self.read, index, question, hits, floor_of(rankings))
+        answerability = self._calibration.answerability(answerability_features(signals))
+        scored = tuple(
+            replace(hit, similarity=self._similarity(signals, place, answerability))
+            for place, hit in enumerate(hits)
         )
-        return SearchResult(hits, self._answerability(index, question, hits))
+        return SearchResult(scored, answerability)
 
-    def _hit(
-        self, index: Index, question: str, vector: Vectors, chunk: Chunk, own: Vectors, rank: int
-    ) -> Hit:
-        cosine = float(vector @ own)
-        features = similarity_features(question, context(chunk), cosine, index.statistics)
-        return Hit(
-            chunk=chunk,
-            rank=rank,
-            similarity=self._calibration.similarity(features),
-            cosine=max(0.0, min(1.0, cosine)),
-            vector=tuple(own.tolist()),
+    def read(self, index: Index, question: str, hits: Sequence[Hit], floor: float) -> Signals:
+        """Read the hits against the question."""
+        return Signals(
+            question=question,
+            texts=[context(hit.chunk) for hit in hits],
+            cosines=[hit.cosine for hit in hits],
+            floor=floor,
+            evidence=self._evidence.rank(question, passages_of(hits), index.statistics),
+            statistics=index.statistics,
         )
 
-    def _answerability(self, index: Index, question: str, hits: Sequence[Hit]) -> float:
-        if not hits:
-            return 0.0
-        evidence = rank_evidence(question, passages_of(hits), index.statistics)
-        features = answerability_features(
-            question,
-            [context(hit.chunk) for hit in hits],
-            [hit.cosine for hit in hits],
-            evidence,
-            index.statistics,
-        )
-        return self._calibration.answerability(features)
+    def _similarity(self, signals: Signals, place: int, answerability: float) -> float:
+        features = similarity_features(signals, place, place + 1, answerability)
+        return self._calibration.similarity(features)
 
 
 def context(chunk: Chunk) -> str:
@@ -88,11 +91,17 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
         Passage(
             number=number,
             text=hit.chunk.text,
-            heading=" ".join(hit.chunk.path),
+            heading=" › ".join(hit.chunk.path),
             similarity=hit.similarity,
         )
         for number, hit in enumerate(hits, start=1)
     ]
+
+
+def floor_of(rankings: Rankings) -> float:
+    """Give the cosine of passages that are merely in the same book."""
+    tail = [score for _, score in rankings.dense[FLOOR_RANK:]] or [0.0]
+    return sum(tail) / len(tail)
 
 
 def fuse(rankings: Rankings, options: SearchOptions) -> list[str]:
@@ -104,6 +113,11 @@ def fuse(rankings: Rankings, options: SearchOptions) -> list[str]:
             gain = weight / (options.rank_constant + place)
             scores[identity] = scores.get(identity, 0.0) + gain
     return sorted(scores, key=lambda identity: (-scores[identity], identity))
+
+
+def _hit(vector: Vectors, chunk: Chunk, own: Vectors, rank: int) -> Hit:
+    cosine = max(0.0, min(1.0, float(vector @ own)))
+    return Hit(chunk=chunk, rank=rank, similarity=0.0, cosine=cosine, vector=tuple(own.tolist()))
 
 
 def _distinct(found: Sequence[tuple[Chunk, Vectors]]) -> list[tuple[Chunk, Vectors]]:

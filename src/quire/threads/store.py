@@ -115,17 +115,22 @@ class SqlThreadStore:
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
     # Readers do not wait for a writer, and a writer waits for its turn instead of failing.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000", "foreign_keys=ON"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "busy_timeout=5000",
+        "foreign_keys=ON",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _thread(row: Row[Any], messages: tuple[Message, ...]) -> Thread:
-    fields = row._mapping  # noqa: SLF001 - SQLAlchemy's documented name
+    fields = row._mapping
     return Thread(messages=messages, **fields)
 
 
 def _message(row: Row[Any]) -> Message:
-    fields = {k: v for k, v in row._mapping.items() if k not in ("thread_id", "position")}  # noqa: SLF001 - as above
+    fields = {k: v for k, v in row._mapping.items() if k not in ("thread_id", "position")}
     return Message(**fields)
 
 

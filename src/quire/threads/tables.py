@@ -1,7 +1,6 @@
 """The tables behind conversations: a row a thread, a row a message."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -26,11 +25,11 @@ class UtcDateTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, _: Dialect) -> datetime | None:
         """Store in UTC."""
         return value.astimezone(UTC) if value else None
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
         """Read as UTC."""
         if value is None:
             return None
@@ -55,9 +54,7 @@ THREADS = Table(
 MESSAGES = Table(
     "messages",
     METADATA,
-    Column(
-        "thread_id", String(36), ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True
-    ),
+    Column("thread_id", String(36), ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("id", String(36), nullable=False, unique=True),
     Column("role", String(10), nullable=False),

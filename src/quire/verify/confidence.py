@@ -47,7 +47,7 @@ def score_confidence(
 
 
 def _diversity(hits: Sequence[Hit]) -> float:
-    if len(hits) < 2:
+    if len(hits) <= 1:
         return 0.0
     vectors = np.array([hit.vector for hit in hits])
     similarities = vectors @ vectors.T

@@ -22,7 +22,9 @@ def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim,
     numbers = dict.fromkeys(citation.number for citation in citations)
     marks = "".join(f"[{number}]" for number in numbers)
     glue = "\n\n" if piece.kind in ("code", "row", "math") else " "
-    return _claim(piece, verdict, citations), piece.lead + piece.text + (glue + marks if marks else "")
+    return _claim(piece, verdict, citations), piece.lead + piece.text + (
+        glue + marks if marks else ""
+    )
 
 
 def _cite(hit: Hit, number: int, start: int, end: int) -> Citation:

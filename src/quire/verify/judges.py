@@ -13,7 +13,8 @@ from quire.verify.quotes import find_quote
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:\s?(?:%|[a-zA-Zµ°Ω]{1,3}(?:/[a-z]+)?)\b)?")
 _CODE = re.compile(r"`([^`]+)`|\b\w+(?:[_/]\w+)+\b")
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|none|neither|nor|cannot|without|unable|fails? to|lacks?|instead of)\b|n['’]t\b",
+    r"\b(?:no|not|never|none|neither|nor|cannot|without|unable|fails? to|lacks?|instead of)\b"
+    r"|n['’]t\b",
     re.I,
 )
 _ORDER = re.compile(

@@ -99,7 +99,9 @@ def parse_page(text: str, *, mdx: bool) -> ParsedPage:
         front_matter=front_matter,
         heading=heading,
         sections=tuple(
-            Section(path=(name, *s.path) if name else s.path, anchor=s.anchor, blocks=tuple(s.blocks))
+            Section(
+                path=(name, *s.path) if name else s.path, anchor=s.anchor, blocks=tuple(s.blocks)
+            )
             for s in sections
             if s.blocks
         ),

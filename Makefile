@@ -1,0 +1,69 @@
+# Every command a developer needs. `make run` and `make test` work in a fresh clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
+UV := $(BIN)/uv
+export QUIRE_DATA_DIR ?= .quire
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint type check fmt bench golden footprint lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+run: $(READY) ## ingest the sample book, serve it, and print the address
+	$(BIN)/quire serve examples/physical-ai
+
+test: $(DEV) ## install what is needed and pass every check and test
+	$(MAKE) --no-print-directory lint type
+	$(BIN)/pytest --cov -q
+
+check: test ## what CI runs
+
+lint: $(DEV) ## style and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+type: $(DEV) ## types
+	$(BIN)/mypy
+
+fmt: $(DEV) ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+golden: $(READY) ## score the golden questions about the sample book
+	$(BIN)/quire ingest examples/physical-ai
+	$(BIN)/quire bench golden evals/golden/physical-ai.jsonl --at-least 18 4 5
+
+bench: $(READY) ## measure speed, as ratios within one run
+	$(BIN)/python benchmarks/speed.py
+
+footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
+	$(BIN)/python benchmarks/footprint.py
+
+lock: $(VENV)/bin/uv ## pin every dependency again
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml -o requirements.lock
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
+
+clean: ## remove the environment and the sample's data
+	rm -rf $(VENV) .quire
+
+$(UV):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.7
+
+$(READY): requirements.lock pyproject.toml | $(UV)
+	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install -q --python $(BIN)/python --no-deps -e .
+	$(BIN)/python -m compileall -q $(VENV)/lib || true
+	touch $@
+
+$(DEV): requirements-dev.lock pyproject.toml | $(UV)
+	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	$(UV) pip install -q --python $(BIN)/python --no-deps -e .
+	touch $@ $(READY)

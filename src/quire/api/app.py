@@ -1,0 +1,67 @@
+"""The application: routes around one set of services."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import resources
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.staticfiles import StaticFiles
+
+from quire.api.contracts import CONTRACTS
+from quire.api.conversations import threads_router
+from quire.api.guards import BodyLimit, RequestId
+from quire.api.health import Check, health_router
+from quire.api.mount import mount
+from quire.api.problems import add_handlers
+from quire.api.reading import reading_router
+from quire.compose import Services
+from quire.version import __version__
+
+
+def create_app(services: Services) -> FastAPI:
+    """Build the HTTP application; its start-up opens the services, its end closes them."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with services:
+            # The first question should not pay for loading the model.
+            await asyncio.to_thread(services.embedder.embed_query, "ready")
+            yield
+
+    app = FastAPI(
+        title="Quire",
+        version=__version__,
+        summary="Answers about a book, from the book alone, with every sentence proven.",
+        lifespan=lifespan,
+    )
+    add_handlers(app)
+    for contract in CONTRACTS:
+        app.include_router(mount(contract, services.answerer))
+    app.include_router(threads_router(services.threads))
+    app.include_router(reading_router(services.library))
+    app.include_router(health_router(_checks(services)))
+    static = resources.files("quire.api") / "static"
+    app.mount("/", StaticFiles(directory=str(static), html=True), name="page")
+    settings = services.settings.serve
+    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors_origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+        )
+    app.add_middleware(RequestId)
+    return app
+
+
+def _checks(services: Services) -> dict[str, Check]:
+    async def index() -> None:
+        services.library.open(None)
+
+    async def model() -> None:
+        await asyncio.to_thread(services.embedder.embed_query, "ready")
+
+    return {"index": index, "store": services.threads.ping, "embedder": model}

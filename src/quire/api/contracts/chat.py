@@ -1,0 +1,282 @@
+"""The native contract: `POST /chat/run` and `POST /chat/stream`."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from quire.api.contract import WireEvent
+from quire.domain import Answer, Citation, Claim, Confidence, Filters, Hit, Question
+from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+
+PREVIEW = 500
+UUID_VERSION = 4
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+Names = Annotated[list[str], Field(max_length=20)]
+
+
+class Wire(BaseModel):
+    """A model on the wire; the words under each field appear in the API's documentation."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+
+
+class ChatFilters(Wire):
+    """Restricts the search to parts of the book."""
+
+    chapter: str | Names | None = None
+    """Chapter title, or several of which any may match."""
+    section: str | Names | None = None
+    """Section title, or several of which any may match."""
+
+
+class ChatRequest(Wire):
+    """A question about the book."""
+
+    message: Words
+    """The question."""
+    session_id: str | None = None
+    """Continues a conversation; a UUID of version 4. Left out, a new one begins."""
+    stream: bool = False
+    """Whether `/chat/run` answers with server-sent events."""
+    top_k: int = Field(5, ge=1, le=10)
+    """How many passages to retrieve."""
+    similarity_threshold: float = Field(0.7, ge=0.0, le=1.0)
+    """Least similarity of a passage that may be used."""
+    filters: ChatFilters | None = None
+    """Where to search."""
+    book: str | None = Field(None, max_length=64)
+    """Which book; may be left out where there is only one."""
+
+    @field_validator("session_id")
+    @classmethod
+    def _uuid4(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parsed = UUID(value)
+        except ValueError as error:
+            raise ValueError("must be a UUID of version 4") from error
+        if parsed.version != UUID_VERSION:
+            raise ValueError("must be a UUID of version 4")
+        return str(parsed)
+
+
+class Source(Wire):
+    """A passage that the answer rests on; for a refusal, one of the nearest."""
+
+    number: int
+    """The `[n]` that points here."""
+    chunk_id: str
+    chunk_text: str = Field(max_length=PREVIEW)
+    """The passage, cut to 500 characters."""
+    similarity_score: float = Field(ge=0, le=1)
+    """Calibrated relevance to the question."""
+    cosine: float = Field(ge=0, le=1)
+    """The raw cosine of the embeddings."""
+    chapter: str
+    section: str
+    url: str
+    """The section on the published site."""
+    source_file: str
+    chunk_index: int
+    """Position among the passages of its page, from 1."""
+    content_hash: str
+    """SHA-256 of the whole passage."""
+
+
+class Quote(Wire):
+    """A sentence of the book that proves a claim."""
+
+    number: int
+    """The source it stands in."""
+    chunk_id: str
+    chapter: str
+    section: str
+    quote: str
+    """Byte for byte what the passage says between the offsets."""
+    start: int
+    end: int
+    url: str
+    """Opens the published page at that sentence."""
+
+
+class CheckedClaim(Wire):
+    """One statement of the answer and whether the book says so."""
+
+    text: str
+    start: int
+    """Where it begins in `response`."""
+    end: int
+    verdict: Literal["supported", "partly", "unsupported", "not_a_claim"]
+    probability: float = Field(ge=0, le=1)
+    citations: list[Quote]
+
+
+class Metrics(Wire):
+    """How good the retrieved passages are."""
+
+    average_similarity: float = Field(ge=0, le=1)
+    min_similarity: float = Field(ge=0, le=1)
+    max_similarity: float = Field(ge=0, le=1)
+    num_chunks: int = Field(ge=0)
+    chunk_diversity: float = Field(ge=0, le=1)
+    confidence_level: Literal["high", "medium", "low", "insufficient"]
+    should_answer: bool
+    answerability: float = Field(ge=0, le=1)
+    """Probability that the passages hold the answer."""
+
+
+class StageTimings(Wire):
+    """Milliseconds spent in each stage."""
+
+    retrieve_ms: float
+    answer_ms: float
+    verify_ms: float
+    total_ms: float
+
+
+class ChatResponse(Wire):
+    """An answer whose every sentence was checked, or a refusal that says so."""
+
+    response: str = Field(min_length=1)
+    confidence: float = Field(ge=0, le=1)
+    """Average similarity of the passages used."""
+    sources: list[Source]
+    session_id: str
+    timestamp: datetime
+    confidence_level: Literal["high", "medium", "low", "insufficient"]
+    should_answer: bool
+    """`false` when the book does not answer; `response` then says so."""
+    answer_id: str
+    claims: list[CheckedClaim]
+    unsupported_claims: list[str]
+    """What the model claimed and the book does not support; not part of `response`."""
+    standalone_question: str
+    """The question as it was searched for."""
+    metrics: Metrics
+    timings: StageTimings
+    book: str
+    revision: str
+    model: str
+
+
+class Chat:
+    """Quire's own dialect."""
+
+    name = "chat"
+    whole_path = "/chat/run"
+    stream_path = "/chat/stream"
+    request = ChatRequest
+    response = ChatResponse
+
+    def question(self, body: ChatRequest) -> Question:
+        """Read the request."""
+        filters = body.filters or ChatFilters()
+        return Question(
+            text=body.message,
+            book=body.book,
+            thread_id=body.session_id,
+            top_k=body.top_k,
+            threshold=body.similarity_threshold,
+            filters=Filters(chapter=_names(filters.chapter), section=_names(filters.section)),
+        )
+
+    def reply(self, answer: Answer) -> ChatResponse:
+        """Write the whole response."""
+        confidence = answer.confidence
+        return ChatResponse(
+            response=answer.text,
+            confidence=confidence.average_similarity,
+            sources=[_source(n, hit) for n, hit in enumerate(answer.hits, start=1)],
+            session_id=answer.thread_id,
+            timestamp=answer.created_at,
+            confidence_level=confidence.level,
+            should_answer=confidence.should_answer,
+            answer_id=answer.id,
+            claims=[_claim(claim) for claim in answer.claims],
+            unsupported_claims=[claim.text for claim in answer.withheld],
+            standalone_question=answer.standalone_question,
+            metrics=_metrics(confidence),
+            timings=StageTimings(**asdict(answer.timings)),
+            book=answer.book,
+            revision=answer.revision,
+            model=answer.model,
+        )
+
+    def event(self, event: Event) -> WireEvent | None:
+        """Write one event: start, sources, sentence, withheld, done or error."""
+        match event:
+            case Started(thread_id, answer_id):
+                return WireEvent("start", {"session_id": thread_id, "answer_id": answer_id})
+            case Retrieved(standalone, hits, confidence):
+                return WireEvent(
+                    "sources",
+                    {
+                        "standalone_question": standalone,
+                        "sources": [_dump(_source(n, h)) for n, h in enumerate(hits, start=1)],
+                        "metrics": _dump(_metrics(confidence)),
+                    },
+                )
+            case Sentence(text, claim):
+                return WireEvent("sentence", {"text": text, "claim": _dump(_claim(claim))})
+            case Withheld(claim):
+                return WireEvent("withheld", {"claim": _dump(_claim(claim))})
+            case Done(answer):
+                return WireEvent("done", _dump(self.reply(answer)))
+            case Failed():
+                return None
+
+    def streams(self, body: ChatRequest) -> bool:
+        """Stream from the whole path too, if the request says so."""
+        return body.stream
+
+
+def _dump(model: BaseModel) -> Any:
+    return model.model_dump(mode="json")
+
+
+def _names(value: str | list[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _source(number: int, hit: Hit) -> Source:
+    chunk = hit.chunk
+    text = chunk.text if len(chunk.text) <= PREVIEW else chunk.text[: PREVIEW - 1] + "…"
+    return Source(
+        number=number,
+        chunk_id=chunk.id,
+        chunk_text=text,
+        similarity_score=hit.similarity,
+        cosine=hit.cosine,
+        chapter=chunk.chapter,
+        section=chunk.section,
+        url=chunk.url,
+        source_file=chunk.source_file,
+        chunk_index=chunk.sequence,
+        content_hash=chunk.content_hash,
+    )
+
+
+def _quote(citation: Citation) -> Quote:
+    return Quote(**asdict(citation))
+
+
+def _claim(claim: Claim) -> CheckedClaim:
+    return CheckedClaim(
+        text=claim.text,
+        start=claim.start,
+        end=claim.end,
+        verdict=claim.verdict,
+        probability=claim.probability,
+        citations=[_quote(citation) for citation in claim.citations],
+    )
+
+
+def _metrics(confidence: Confidence) -> Metrics:
+    fields = asdict(confidence)
+    return Metrics(confidence_level=fields.pop("level"), **fields)

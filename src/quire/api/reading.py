@@ -1,0 +1,97 @@
+"""The books themselves: what there is, and each page to read where a citation points."""
+
+from collections.abc import Sequence
+from html import escape
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+from pydantic import BaseModel
+
+from quire.domain import Chunk
+from quire.errors import UnknownBook
+from quire.index.library import DiskLibrary
+
+
+class BookSummary(BaseModel):
+    """One book of the service."""
+
+    book: str
+    title: str
+    kind: str
+    pages: int
+    chunks: int
+    revision: str
+
+
+_STYLE = (
+    "body{font:17px/1.6 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;"
+    "color-scheme:light dark}"
+    "pre{overflow:auto;padding:.8rem;border:1px solid #8886;border-radius:6px}"
+    "table{border-collapse:collapse;display:block;overflow:auto}td,th{border:1px solid #8886;"
+    "padding:.3rem .6rem}aside{border-left:4px solid #3578e5;padding:.1rem 1rem;margin:1rem 0}"
+    "img{max-width:100%}::target-text{background:#ffe066;color:#000}"
+)
+
+
+def reading_router(library: DiskLibrary) -> APIRouter:
+    """Make `/books` and the reading pages below `/read`."""
+    router = APIRouter(tags=["books"])
+
+    @router.get("/books")
+    async def list_books() -> list[BookSummary]:
+        """List the books that can be asked about."""
+        return [
+            BookSummary(
+                book=m.book,
+                title=m.title,
+                kind=m.kind,
+                pages=m.pages,
+                chunks=m.chunks,
+                revision=m.revision,
+            )
+            for m in library.books()
+        ]
+
+    @router.get("/read/{book}/{source_file:path}", response_class=HTMLResponse)
+    async def read_page(book: str, source_file: str) -> HTMLResponse:
+        """Show one page of a book, for citations to point into."""
+        chunks = library.open(book).page(source_file)
+        if not chunks:
+            raise UnknownBook(f"The book {book!r} has no page {source_file!r}.")
+        policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'"
+        return HTMLResponse(render_page(chunks), headers={"Content-Security-Policy": policy})
+
+    return router
+
+
+def render_page(chunks: list[Chunk]) -> str:
+    """Render a page from its passages; markup in the book's text stays text."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    markdown.disable("image")
+    markdown.use(footnote_plugin)
+    markdown.use(container_plugin, "note", validate=lambda *_: True, render=_render_admonition)
+    title = escape(chunks[0].chapter)
+    parts = [f"<h1>{title}</h1>"]
+    path: tuple[str, ...] = (chunks[0].chapter,)
+    for chunk in chunks:
+        if chunk.path != path and len(chunk.path) > 1:
+            anchor = escape(chunk.url.partition("#")[2], quote=True)
+            level = min(len(chunk.path), 6)
+            parts.append(f'<h{level} id="{anchor}">{escape(chunk.path[-1])}</h{level}>')
+        path = chunk.path
+        parts.append(str(markdown.render(chunk.text)))
+    published = escape(chunks[0].url.partition("#")[0], quote=True)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
+        f'<main>{"".join(parts)}</main><footer><p><a href="{published}">Published page</a></p>'
+        "</footer></html>"
+    )
+
+
+def _render_admonition(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
+    return "<aside>\n" if tokens[place].nesting == 1 else "</aside>\n"

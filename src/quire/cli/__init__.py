@@ -1,0 +1,66 @@
+"""The command line: `quire`, and one module for each command."""
+
+import importlib
+import sys
+
+import click
+
+COMMANDS = {
+    "ingest": "Read a book and bring its index up to date.",
+    "ask": "Ask a question; the answer streams with its proof.",
+    "search": "Show the passages nearest to a question.",
+    "serve": "Serve the books over HTTP, with a chat page.",
+    "doctor": "Show what is configured, what works, and what to do about the rest.",
+    "bench": "Measure answers on question sets.",
+}
+
+
+class LazyGroup(click.Group):
+    """Loads a command's module only when that command is run, so that help is instant."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Name the commands in the order a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"quire.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="quire")
+def group() -> None:
+    """Answers about a book, from the book alone, with every sentence proven."""
+
+
+def main() -> None:
+    """Run the command line; what goes wrong on purpose is one sentence and exit code 1."""
+    from quire.errors import QuireError
+
+    try:
+        group(standalone_mode=False)
+    except QuireError as error:
+        click.echo(f"quire: {error}", err=True)
+        if error.advice:
+            click.echo(f"       {error.advice}", err=True)
+        sys.exit(1)
+    except click.exceptions.Abort:
+        click.echo("quire: stopped.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("quire: stopped.", err=True)
+        sys.exit(130)

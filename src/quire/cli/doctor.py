@@ -1,0 +1,122 @@
+"""`quire doctor`."""
+
+import asyncio
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from quire.cli.options import data_option, settings_from
+from quire.errors import QuireError
+from quire.settings import Settings
+from quire.version import __version__
+
+LOW_SPACE = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    fine: bool
+    detail: str
+    advice: str = ""
+
+
+@click.command()
+@data_option
+def command(data_dir: Path | None) -> None:
+    """Show what is configured, what works, and what to do about the rest."""
+    settings = settings_from(data_dir)
+    console = Console()
+    troubled = False
+    for finding in examine(settings):
+        mark = "[green]ok[/green]  " if finding.fine else "[red]no[/red]  "
+        console.print(
+            f"{mark}[bold]{finding.name}[/bold]: {escape(finding.detail)}", highlight=False
+        )
+        if finding.advice and not finding.fine:
+            console.print(f"      {escape(finding.advice)}", highlight=False)
+        troubled = troubled or not finding.fine
+    sys.exit(1 if troubled else 0)
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Look at everything Quire depends on."""
+    yield Finding("version", True, f"Quire {__version__}, Python {platform.python_version()}")
+    yield _data_folder(settings)
+    yield _tried("embedder", lambda: _embedder(settings))
+    yield _tried("reader", _reader)
+    yield _tried("books", lambda: _books(settings))
+    yield _tried("conversations", lambda: _store(settings))
+    yield Finding(
+        "model", settings.model == "embedded", settings.model, "Set QUIRE_MODEL=embedded."
+    )
+    sdk = importlib.metadata.version("openai-agents")
+    yield Finding("agents sdk", True, f"openai-agents {sdk}, tracing off")
+
+
+def _tried(name: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, True, look())
+    except QuireError as error:
+        return Finding(name, False, str(error), error.advice)
+
+
+def _data_folder(settings: Settings) -> Finding:
+    folder = settings.data_dir.expanduser()
+    existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not os.access(existing, os.W_OK):
+        return Finding(
+            "data folder", False, f"{folder} cannot be written", "Set QUIRE_DATA_DIR elsewhere."
+        )
+    free = shutil.disk_usage(existing).free
+    said = f"{folder} ({free / 1e9:.1f} GB free)"
+    return Finding("data folder", free > LOW_SPACE, said, "Free some space: 0.5 GB are needed.")
+
+
+def _embedder(settings: Settings) -> str:
+    from quire.compose import build_embedder
+
+    embedder = build_embedder(settings)
+    width = len(embedder.embed_query("ready"))
+    return f"{embedder.id}, {width} wide, weights checked"
+
+
+def _reader() -> str:
+    from quire.index.crossencoder import CrossEncoder
+
+    reader = CrossEncoder()
+    reader.score("ready?", ["ready"])
+    return f"{reader.id}, weights checked"
+
+
+def _books(settings: Settings) -> str:
+    from quire.compose import build_library
+
+    library = build_library(settings)
+    manifests = library.books()
+    for manifest in manifests:
+        library.open(manifest.book)
+    listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
+    return "; ".join(listed) or "none yet; run `quire ingest PATH`"
+
+
+def _store(settings: Settings) -> str:
+    from quire.compose import build
+
+    async def look() -> str:
+        async with build(settings) as services:
+            await services.threads.ping()
+        return settings.database_url or "SQLite in the data folder"
+
+    return asyncio.run(look())

@@ -1,0 +1,76 @@
+"""`quire ingest PATH`."""
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from quire.cli.options import book_option, data_option, settings_from
+from quire.compose import books_folder, build_embedder
+from quire.settings import Settings
+
+PARTLY = 3
+"""Exit code of an ingest that had to leave pages out."""
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@book_option
+@data_option
+def command(path: Path, book: str | None, data_dir: Path | None) -> None:
+    """Read the book at PATH and bring its index up to date.
+
+    Only what changed is embedded. Readers keep the old index until the new one is complete. The
+    exit code is 0, or 3 if pages had to be left out.
+    """
+    settings = settings_from(data_dir)
+    failed = run_ingest(path, book, settings, Console(stderr=True))
+    sys.exit(PARTLY if failed else 0)
+
+
+def run_ingest(path: Path, book: str | None, settings: Settings, console: Console) -> int:
+    """Ingest with a progress bar, print the report, and give the number of pages left out."""
+    # Imported here: a moment's wait that `--help` need not have.
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from quire.ingest.pipeline import Stage, ingest
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("Reading", total=None)
+        names = {"read": "Reading pages", "embed": "Embedding", "write": "Writing the index"}
+
+        def progress(stage: Stage, done: int, total: int) -> None:
+            bar.update(task, description=names[stage], completed=done, total=total or 1)
+
+        embedder = build_embedder(settings, say=console.print)
+        report = ingest(
+            path,
+            books_folder(settings),
+            embedder,
+            book=book,
+            options=settings.ingest,
+            progress=progress,
+        )
+    state = f"{report.embedded} embedded" if report.changed else "nothing changed"
+    console.print(
+        f"[bold]{report.title}[/bold] ({report.kind}, as {report.book!r}): {report.pages} pages, "
+        f"{report.chunks} chunks, {report.tokens:,} tokens; {state}."
+    )
+    for skip in report.skipped:
+        colour = "red" if skip.failed else "dim"
+        console.print(f"  [{colour}]left out {skip.source}: {skip.reason}[/{colour}]")
+    return sum(skip.failed for skip in report.skipped)

@@ -1,0 +1,77 @@
+"""`quire serve [PATH]`."""
+
+import socket
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from quire.cli.ingest import run_ingest
+from quire.cli.options import book_option, data_option, settings_from
+from quire.errors import BadSettings, UnknownBook
+from quire.settings import Settings
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.option("--host", help="Address to listen on (QUIRE_SERVE__HOST).")
+@click.option("--port", type=int, help="Port; 0 takes a free one (QUIRE_SERVE__PORT).")
+@click.option("--show-settings", is_flag=True, help="Print the settings in force and stop.")
+@book_option
+@data_option
+def command(
+    path: Path | None,
+    host: str | None,
+    port: int | None,
+    show_settings: bool,
+    book: str | None,
+    data_dir: Path | None,
+) -> None:
+    """Serve the books over HTTP; with PATH, ingest that book first."""
+    console = Console(stderr=True)
+    settings = _with_address(settings_from(data_dir, book=book), host, port)
+    if show_settings:
+        click.echo(settings.model_dump_json(indent=2))
+        return
+    if path is not None:
+        run_ingest(path, book, settings, console)
+    _serve(settings, console)
+
+
+def _with_address(settings: Settings, host: str | None, port: int | None) -> Settings:
+    changes = {k: v for k, v in (("host", host), ("port", port)) if v is not None}
+    return settings.model_copy(update={"serve": settings.serve.model_copy(update=changes)})
+
+
+def _serve(settings: Settings, console: Console) -> None:
+    # Imported here: the agent stack takes seconds, and bad input should be told at once.
+    import uvicorn
+
+    from quire.api.app import create_app
+    from quire.compose import build
+
+    services = build(settings, say=console.print)
+    if not services.library.books():
+        raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
+    listening = _listen(settings)
+    host, port = listening.getsockname()[:2]
+    config = uvicorn.Config(create_app(services), log_level="warning", lifespan="on")
+    server = uvicorn.Server(config)
+    shown = f"[{host}]" if ":" in host else host
+    console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")
+    server.run(sockets=[listening])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    host, port = settings.serve.host, settings.serve.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise BadSettings(
+            f"Cannot listen on {host}:{port}: {error.strerror or error} (QUIRE_SERVE__PORT)."
+        ) from error
+    return listening

@@ -1,0 +1,1 @@
+"""Measuring answers on question sets."""

