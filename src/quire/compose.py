@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
-from quire.ports import Answerer
+from quire.ports import Answerer, Embedder
 from quire.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Services:
     """Everything a running Quire has."""
 
     settings: Settings
-    embedder: GraniteEmbedder
+    embedder: Embedder
     library: "DiskLibrary"
     searcher: "Searcher"
     threads: "SqlThreadStore"

@@ -1,0 +1,42 @@
+"""The whole service on stand-ins: real index, real store, real pipeline, no weights."""
+
+from pathlib import Path
+
+from quire.answer.models import ModelFor, choose_model
+from quire.answer.pipeline import Pipeline
+from quire.compose import Services, books_folder
+from quire.index.library import DiskLibrary
+from quire.ports import Judge
+from quire.retrieve.calibrate import Calibration, Logistic
+from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.search import Searcher
+from quire.settings import Settings
+from quire.testing.doubles import HashEmbedder, WordReader
+from quire.threads.store import SqlThreadStore
+from quire.verify.judges import LexicalJudge
+
+PLAIN_CALIBRATION = Calibration(
+    similarity=Logistic(0.0, {"answerability": 4.0, "reader": 1.0, "coverage": 1.0}),
+    answerability=Logistic(0.0, {"reader": 8.0}),
+)
+"""Calls passages relevant when the reader likes their sentences."""
+
+
+def build_services(
+    data_dir: Path,
+    *,
+    embedder: HashEmbedder | None = None,
+    model: ModelFor | None = None,
+    judge: Judge | None = None,
+) -> Services:
+    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
+    settings = Settings(data_dir=data_dir)
+    embedder = embedder or HashEmbedder()
+    library = DiskLibrary(books_folder(settings), embedder=embedder.id)
+    evidence = EvidenceReader(WordReader())
+    searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
+    threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
+    chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
+    judge = judge or LexicalJudge()
+    pipeline = Pipeline(library, searcher, judge, threads, chosen, settings.answer)
+    return Services(settings, embedder, library, searcher, threads, pipeline)

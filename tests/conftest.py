@@ -1,0 +1,72 @@
+"""Every test runs offline, with a clean environment and a data folder of its own."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quire.compose import Services, books_folder, build
+from quire.ingest.pipeline import ingest
+from quire.settings import Settings
+from quire.testing import HashEmbedder, build_services, write_tiny_book
+
+SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [n for n in os.environ if n.startswith(("QUIRE_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("QUIRE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loopback_only() -> Iterator[None]:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else "local"
+        if host not in ("127.0.0.1", "::1", "localhost", "local"):
+            raise AssertionError(f"a test tried to reach {host}")
+        connect(self, address)
+
+    socket.socket.connect = guarded  # type: ignore[method-assign]
+    yield
+    socket.socket.connect = connect  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def tiny_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_book(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the tiny book, embedded by the stand-in."""
+    data = tmp_path_factory.mktemp("tiny-data")
+    ingest(tiny_book, data / "books", HashEmbedder(), book="tiny")
+    return data
+
+
+@pytest.fixture
+def tiny(tiny_data: Path) -> Services:
+    """The service over the tiny book, on stand-ins."""
+    return build_services(tiny_data)
+
+
+@pytest.fixture(scope="session")
+def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the sample book, embedded by the real model."""
+    data = tmp_path_factory.mktemp("sample-data")
+    settings = Settings(data_dir=data)
+    ingest(SAMPLE, books_folder(settings), build(settings).embedder)
+    return data
+
+
+@pytest.fixture
+def sample(sample_data: Path) -> Services:
+    """The real service over the sample book."""
+    return build(Settings(data_dir=sample_data))
