@@ -6,7 +6,7 @@ line in `quire.toml` beside the working folder.
 
 from pathlib import Path
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -26,6 +26,8 @@ def _default_data_dir() -> Path:
 
 class ServeOptions(BaseModel):
     """How the HTTP service listens."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
     """Address to listen on."""

@@ -3,17 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import resources
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.staticfiles import StaticFiles
 
 from quire.api.contracts import CONTRACTS
 from quire.api.conversations import threads_router
 from quire.api.guards import BodyLimit, RequestId
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
+from quire.api.page import page_router
 from quire.api.problems import add_handlers
 from quire.api.reading import reading_router
 from quire.compose import Services
@@ -42,8 +41,7 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(threads_router(services.threads))
     app.include_router(reading_router(services.library))
     app.include_router(health_router(_checks(services)))
-    static = resources.files("quire.api") / "static"
-    app.mount("/", StaticFiles(directory=str(static), html=True), name="page")
+    app.include_router(page_router())
     settings = services.settings.serve
     app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
     if settings.cors_origins:

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi.responses import Response, StreamingResponse
+from fastapi.sse import format_sse_event
 
 from quire.api.contract import Contract
 from quire.api.problems import problem_of, request_id_of, unexpected_problem
@@ -21,6 +21,16 @@ from quire.ports import Answerer
 LOG = logging.getLogger("quire.api")
 KEEP_ALIVE = 15.0
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+
+
+class EventStream(StreamingResponse):
+    """A response of server-sent events.
+
+    FastAPI's own class makes the route a generator, and then a failure before the first event could
+    no longer have its status.
+    """
+
+    media_type = "text/event-stream"
 
 
 async def finish(events: AsyncGenerator[Event, None]) -> Answer:
@@ -120,7 +130,7 @@ async def stream(
         await pump.close()
         raise
     assert first is not None, "the pipeline ended without an event"
-    return EventSourceResponse(
+    return EventStream(
         _wire(contract, pump, first, request_id_of(request)), headers=STREAM_HEADERS
     )
 
@@ -143,7 +153,7 @@ def mount(contract: Contract[Any, Any], answerer: Answerer) -> APIRouter:
             return await stream(contract, events, request)
         return contract.reply(await finish(events))
 
-    @router.post(contract.stream_path, response_class=EventSourceResponse, responses=streamed_docs)
+    @router.post(contract.stream_path, response_class=EventStream, responses=streamed_docs)
     async def streamed(body: request_model, request: Request) -> Any:  # type: ignore[valid-type]
         return await stream(contract, answerer.answer(contract.question(body)), request)
 

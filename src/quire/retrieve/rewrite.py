@@ -4,14 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quire.prose.terms import STOPWORDS, terms, words
+from quire.prose.terms import terms, words
+from quire.retrieve.phrases import Parsed, Phrase, parse
 
-_ABOUT = re.compile(
-    r"^\s*(?:and|or|but|ok(?:ay)?|so|then|also|now)?[,\s]*"
-    r"(?:what|how)\s+about\s+(?:the\s+|a\s+|an\s+)?(.+?)\s*\?*\s*$"
-    r"|^\s*(?:and|or|but)[,\s]+(?:for|with|in|on|of|to|by|at|from|as)\s+(.+?)\s*\?*\s*$"
-    r"|^\s*(?:and|or)[,\s]+(?:the\s+|a\s+|an\s+)?((?:[\w/`'-]+\s*){1,4})\?+\s*$",
-    re.I,
+_COURTESY = re.compile(
+    r"^\s*(?:(?:thanks|thank you|great|right|interesting|i see|ok|okay|hm+)\s*[,.!…]+\s*)+", re.I
 )
 _BARE = re.compile(
     r"^\s*(?:and|but|ok(?:ay)?|so)?[,\s]*"
@@ -19,27 +16,55 @@ _BARE = re.compile(
     r"|how so|why not|why is that|why so|in what way|how come"
     r"|(?:can|could|would) you (?:give|show)(?: me)? (?:an )?examples?"
     r"|(?:give|show)(?: me)? (?:an )?examples?"
-    r"|tell me more|go on|more|explain(?: more| that)?|elaborate)\W*$",
+    r"|tell me more|go on|more|explain(?: more| that)?|elaborate|then)\W*$",
     re.I,
 )
+_VERB = r"(?:is|are|was|were|do|does|did|can|could|should|will|would|must)\b"
+_ASKS = re.compile(
+    rf"(?!if\b|when\b).*\b(?:(?:what|which|who|whose|where|why|how)\b|{_VERB})", re.I
+)
+_ABOUT = re.compile(
+    r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)\W*$"
+    r"|^\s*(?:and|or|but)[,\s]+((?:[^\s?,]+\s+){0,5}[^\s?,]+)[?.\s]*$"
+    r"|^\s*((?:for|with|without|in|on|under|at|during)\s+(?:[^\s?,]+\s+){0,3}[^\s?,]+)\?[?\s]*$",
+    re.I,
+)
+_ADJUNCT = re.compile(
+    r"(for|with|without|in|on|under|at|during|of|to|by|from|as|if|when)\s+(?=\S)", re.I
+)
+_PLACES = ("in", "on", "at", "under", "during", "with", "without")
+"""One of these takes the place of another: “in fog”, “and at night?”."""
 _PRONOUN = re.compile(
-    r"\b(?:it|its|it's|they|them|their|theirs|this|that|these|those|he|she|him|her|one|ones|there"
-    r"|the (?:former|latter|same|other|first|second))\b",
+    r"\b(?:it|its|they|them|their|theirs|he|she|him|his|her|this|these|those)\b"
+    r"|\bthat\b(?=\W*$|,| (?:for|with|in|on|to|by|from)\b)"
+    r"|(?<=\bis )that\b|(?<=\bdo )that\b|(?<=\bof )that\b|(?<=\bdoes )that\b|(?<=\bthan )that\b",
     re.I,
 )
-_RELATIVE = re.compile(
-    r"\b(?:is|was)\s+(?:it|there)\s+(?:true|possible|safe|worth|better|any)\b"
-    r"|\w+\s+(?:that|this)\s+(?=\w+(?:s|ed|es)\b)"
-    r"|\b(?:this|that|these|those|the) (?:book|chapter)\b",
+_EMPTY = re.compile(
+    r"\b(?:is|was)\s+it\s+(?:true|possible|safe|worth|better|enough|necessary)\s+(?:that|to|\w+ing)\b"
+    r"|\b(?:this|that) (?:book|chapter)\b",
     re.I,
 )
-_OPENING = re.compile(
-    r"^\s*(?:so|and|but|ok|okay|please|now)?[,\s]*"
-    r"(?:(?:what|which|who|where|when|why|how)(?:'s|’s)?(?:\s+(?:much|many|often|long|far|fast))?"
-    r"|can|could|should|do|does|did|is|are|tell me|explain|describe|define|give me|list|name)\b",
+_POSSESSIVE = ("its", "their", "theirs", "his", "her")
+_PLURAL = ("they", "them", "their", "theirs", "these", "those")
+_POINTING = ("this", "that", "these", "those")
+_CLAUSE = re.compile(r",|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I)
+_CHOICE = re.compile(
+    r"\b(?:which|another|other|best|right) ones?\b|\bones?\W*$"
+    r"|\bthe (?:former|latter)\b|\bthe (?:same|other|first|second)\W*$",
     re.I,
 )
-_JOIN = {"of", "and", "for", "in", "to", "with", "on", "the", "vs", "a"}
+_ELLIPSIS = re.compile(
+    r"^\s*(?:why not|what if|what else|how else|anything else)\b"
+    r"|\b(?:the|any) (?:\w+ )?(?:drawback|downside|advantage|disadvantage|benefit|limitation"
+    r"|alternative|difference|default|purpose|requirement|step|risk|trade-off|result|reason)s?\W*$",
+    re.I,
+)
+_COMPARED = re.compile(
+    r"\b(?:faster|slower|better|worse|safer|cheaper|larger|smaller|higher|lower|easier|harder"
+    r"|(?:more|less) \w+)\W*$",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,71 +80,143 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     if not history:
         return question
     last = history[-1]
-    topic = topic_of(last)
-    if found := _ABOUT.match(question):
-        return _swapped(last.question, next(g for g in found.groups() if g), topic)
-    if found := _BARE.match(question):
-        return f"{found[1].capitalize()}: {last.question}"
-    plain = _RELATIVE.sub(" ", question)
-    if topic and _PRONOUN.search(plain):
-        return _with_topic(question, topic)
-    if topic and len(set(terms(question))) <= 1:
-        return f"{question.rstrip('? ')} ({topic})?"
-    return question
+    asked = _COURTESY.sub("", question)
+    if found := _BARE.match(asked):
+        return _again(found[1], last.question)
+    if found := _ABOUT.match(asked):
+        new = next(group for group in found.groups() if group).strip()
+        if not _ASKS.match(new):
+            return _swapped(last.question, new)
+    return _filled(asked, last) or question
 
 
 def topic_of(exchange: Exchange) -> str:
     """Give the words an earlier question was about."""
-    runs = _runs(_OPENING.sub("", exchange.question))
-    if runs:
-        return max(runs, key=lambda run: (len(set(terms(run))), -runs.index(run)))
-    return exchange.headings[0] if exchange.headings else ""
+    return parse(exchange.question).topic or "".join(exchange.headings[:1])
 
 
-def _runs(text: str) -> list[str]:
-    """Split into runs of meaning-carrying words; small words inside a run stay."""
-    runs: list[list[str]] = [[]]
-    for word in words(text):
-        if word.lower() in STOPWORDS and not (runs[-1] and word.lower() in _JOIN):
-            runs.append([])
-        else:
-            runs[-1].append(word)
-    trimmed = [_without_tail(run) for run in runs]
-    return [" ".join(run) for run in trimmed if run]
+def _again(word: str, previous: str) -> str:
+    """Ask the earlier question again, for its reason or more of it."""
+    before, colon, after = previous.partition(": ")
+    if colon and _BARE.match(before):
+        previous = after
+    if re.match(_VERB, previous, re.I) and word.lower() in ("why", "how", "when", "where"):
+        return f"{word.capitalize()} {previous[:1].lower()}{previous[1:]}"
+    return f"{word.capitalize()}: {previous}"
 
 
-def _without_tail(run: list[str]) -> list[str]:
-    while run and run[-1].lower() in STOPWORDS:
-        run = run[:-1]
-    return run
-
-
-def _with_topic(question: str, topic: str) -> str:
-    said = set(terms(question))
-    new = " ".join(word for word in words(topic) if not said & set(terms(word)))
-    if not set(terms(new)):
-        return question
-    return _PRONOUN.sub(lambda match: _replaced(match[0], new), question, count=1)
-
-
-def _replaced(pronoun: str, topic: str) -> str:
-    return f"{topic}'s" if pronoun.lower() in ("its", "their", "theirs", "his", "her") else topic
-
-
-def _swapped(previous: str, new: str, topic: str) -> str:
+def _swapped(previous: str, new: str) -> str:
     """Ask the earlier question again, about something else."""
-    new = new.strip()
-    if _PRONOUN.fullmatch(new):
+    if not terms(new):
         return previous
-    for pronoun in ("its ", "their ", "the "):
-        new = new[len(pronoun) :] if new.lower().startswith(pronoun) else new
-    runs = _runs(_OPENING.sub("", previous))
-    if not runs:
-        return f"{new}: {topic}"
-    target = runs[-1].split()
-    count = max(1, min(len(target), len(new.split())))
-    tail = " ".join(target[-count:])
-    place = previous.rfind(tail)
-    if place < 0:
-        return f"{previous.rstrip('? ')}: {new}?"
-    return previous[:place] + new + previous[place + len(tail) :]
+    before = parse(previous)
+    if found := _ADJUNCT.match(new):
+        return _elsewhere(previous, before, found[1].lower(), new)
+    article, text = _article_of(new)
+    own = Phrase(0, 0, text, article)
+    if not before.things:
+        return f"{previous.rstrip('?. ')}: {new}?"
+    old = max(before.things, key=lambda thing: _likeness(thing, own))
+    if one := re.fullmatch(r"(.+) ones?", text):
+        own = Phrase(0, 0, f"{one[1]} {old.text.split()[-1]}", article)
+    start = old.start - (len(old.article) + 1 if old.article else 0)
+    return previous[:start] + own.full + previous[old.end :]
+
+
+def _article_of(new: str) -> tuple[str, str]:
+    found = re.match(r"(?:(a|an|the)|its|their|his|her)\s+(?=\S)", new, re.I)
+    return ((found[1] or "the").lower(), new[found.end() :]) if found else ("", new)
+
+
+def _likeness(old: Phrase, new: Phrase) -> int:
+    shared = set(terms(old.text)) & set(terms(new.text))
+    return (
+        4 * bool(shared)
+        + 2 * (old.is_name == new.is_name)
+        + (old.article == new.article)
+        + (old.is_plural == new.is_plural)
+    )
+
+
+def _elsewhere(previous: str, before: Parsed, word: str, new: str) -> str:
+    """Put “at night” in the place of “in fog”, or at the end."""
+    new = _PRONOUN.sub(lambda pronoun: _named(pronoun[0], before.topic), new)
+    kin = "|".join(_PLACES) if word in _PLACES else word
+    for found in re.finditer(rf"\b(?:{kin})\s+", previous[before.begin :], re.I):
+        start, after = (before.begin + place for place in found.span())
+        ends = [thing.end for thing in before.things if thing.start >= after]
+        if ends:
+            end = ends[-1 if word in ("if", "when") else 0]
+            return previous[:start] + new + previous[end:]
+    return f"{previous.rstrip('?. ')} {new}?"
+
+
+def _filled(asked: str, last: Exchange) -> str | None:
+    """Say in the question what it is about; nothing if it says so itself."""
+    before = parse(last.question)
+    topic = topic_of(last)
+    if not topic or set(terms(topic)) <= set(terms(asked)):
+        return None
+    aside = f"{asked.rstrip('?. ')} ({before.clause or topic})?"
+    if pronoun := _outward_pronoun(asked):
+        if _means_more(asked, pronoun, before):
+            return aside
+        if pronoun[0].lower() in _PLURAL:
+            topic = next((thing.full for thing in before.things if thing.is_plural), topic)
+        return _put(asked, pronoun, topic)
+    if _CHOICE.search(asked) or _ELLIPSIS.search(asked) or _is_scrap(asked):
+        return aside
+    if _COMPARED.search(asked) and " than " not in asked:
+        return f"{asked.rstrip('?. ')} than {topic}?"
+    return None
+
+
+def _means_more(asked: str, pronoun: re.Match[str], before: Parsed) -> bool:
+    """Whether it means what happens or some out of many, so that no name can take its place."""
+    if pronoun[0].lower() in ("this", "that"):
+        return before.acts
+    return pronoun[0].lower() in _PLURAL and asked[: pronoun.start()].endswith(" of ")
+
+
+def _is_scrap(asked: str) -> bool:
+    """Whether it is too little to be a question of its own."""
+    own = parse(asked)
+    if len(set(terms(asked[own.begin :]))) > 1:
+        return False
+    return not own.whole or all(
+        thing.article == "the" and not thing.is_name for thing in own.things
+    )
+
+
+def _outward_pronoun(asked: str) -> re.Match[str] | None:
+    """Find the first word that points to something said before this question."""
+    empty = [found.span() for found in _EMPTY.finditer(asked)]
+    things = parse(asked).things
+    for pronoun in _PRONOUN.finditer(asked):
+        at = pronoun.start()
+        own = [thing for thing in things if thing.end <= at]
+        if any(start <= at < end for start, end in empty):
+            continue
+        if pronoun[0].lower() in _POSSESSIVE:
+            inward = any(t.is_name or t.is_plural or t.article in ("a", "an") for t in own)
+        else:
+            inward = any(_CLAUSE.search(asked, thing.end, at) for thing in own)
+        if not inward:
+            return pronoun
+    return None
+
+
+def _put(asked: str, pronoun: re.Match[str], topic: str) -> str:
+    following = words(asked[pronoun.end() :])[:1]
+    if pronoun[0].lower() in _POINTING and set(terms(" ".join(following))) & set(terms(topic)):
+        # “this filter”: only the rest of its name is missing.
+        said = set(terms(asked))
+        topic = " ".join(word for word in words(topic) if not said & set(terms(word)))
+    named = _named(pronoun[0], topic)
+    return asked[: pronoun.start()] + named + asked[pronoun.end() :]
+
+
+def _named(pronoun: str, topic: str) -> str:
+    if pronoun.lower() in _POSSESSIVE:
+        topic = f"{topic}'" if topic.endswith("s") else f"{topic}'s"
+    return topic[:1].upper() + topic[1:] if pronoun[0].isupper() else topic

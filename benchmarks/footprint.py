@@ -1,0 +1,95 @@
+"""What Quire costs to have: install size, import time, memory at rest and after 1,000 questions.
+
+make footprint
+"""
+
+import asyncio
+import importlib.metadata
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from quire.compose import books_folder, build
+from quire.domain import Question
+from quire.events import Done
+from quire.ingest.pipeline import ingest
+from quire.settings import read_settings
+
+ROOT = Path(__file__).parent.parent
+QUESTIONS = ROOT / "evals" / "golden" / "physical-ai-dev.jsonl"
+ASKED = 1000
+
+
+def resident() -> float:
+    """Give the resident memory of this process in MB."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def installed() -> list[tuple[str, float]]:
+    """Give the size in MB of each package that Quire's environment has."""
+    sizes = []
+    for one in importlib.metadata.distributions():
+        files = [Path(str(one.locate_file(f))) for f in one.files or ()]
+        size = sum(f.stat().st_size for f in files if f.is_file())
+        sizes.append((one.metadata["Name"], size / 1e6))
+    return sorted(sizes, key=lambda pair: -pair[1])
+
+
+def import_seconds(statement: str) -> float:
+    """Time an import in a fresh process, best of three, start-up of Python taken off."""
+
+    def run(code: str) -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - begun
+
+    return min(run(statement) for _ in range(3)) - min(run("pass") for _ in range(3))
+
+
+async def memory() -> tuple[float, float, float]:
+    settings = read_settings()
+    services = build(settings)
+    ingest(ROOT / "examples" / "physical-ai", books_folder(settings), services.embedder)
+    lines = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    async with services:
+
+        async def ask(text: str) -> None:
+            async for event in services.answerer.answer(Question(text=text, book="physical-ai")):
+                assert event is not None
+                if isinstance(event, Done):
+                    return
+
+        await ask("ready?")
+        rest = resident()
+        begun = time.perf_counter()
+        for number in range(ASKED):
+            # A number makes each question new, so that nothing remembered helps.
+            await ask(f"{lines[number % len(lines)]['question']} ({number})")
+        return rest, resident(), (time.perf_counter() - begun) / ASKED
+
+
+def main() -> None:
+    table = Table("what", "figure")
+    sizes = installed()
+    largest = ", ".join(f"{name} {size:.0f}" for name, size in sizes[:6])
+    table.add_row("installed", f"{sum(s for _, s in sizes):.0f} MB (largest: {largest})")
+    for statement in ("import quire", "from quire import Quire", "import quire.api.app"):
+        table.add_row(statement, f"{import_seconds(statement):.2f} s")
+    rest, after, each = asyncio.run(memory())
+    table.add_row("memory at rest, after one question", f"{rest:.0f} MB")
+    table.add_row(
+        f"memory after {ASKED:,} questions",
+        f"{after:.0f} MB ({after / rest:.2f}×, {1000 * each:.0f} ms each)",
+    )
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

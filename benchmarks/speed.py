@@ -1,0 +1,179 @@
+"""How fast Quire is, as ratios within one run.
+
+    make bench
+
+Every ratio compares two things measured in the same process, minutes apart at most, so that a busy
+machine slows both. Absolute times are shown for orientation only.
+"""
+
+import asyncio
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from quire.answer.agent import Evidence, draft
+from quire.answer.embedded import EmbeddedModel
+from quire.compose import Services, books_folder, build
+from quire.domain import Answer, Filters, Question
+from quire.events import Done
+from quire.index.crossencoder import CrossEncoder
+from quire.index.revision import current_revision, read_chunks
+from quire.ingest.chunk import embedding_text
+from quire.ingest.pipeline import ingest
+from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.search import fuse, passages_of
+from quire.settings import Settings
+from quire.verify.claims import split_pieces
+from quire.verify.grounding import check_piece
+from quire.verify.judges import LexicalJudge
+
+ROOT = Path(__file__).parent.parent
+BOOK = ROOT / "examples" / "physical-ai"
+QUESTIONS = ROOT / "evals" / "golden" / "physical-ai-dev.jsonl"
+HEAVY = (
+    "agents",
+    "openai",
+    "onnxruntime",
+    "onnx",
+    "tokenizers",
+    "qdrant_edge",
+    "sqlalchemy",
+    "numpy",
+)
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+async def timed_async(work: object) -> tuple[float, object]:
+    begun = time.perf_counter()
+    result = await work  # type: ignore[misc]
+    return time.perf_counter() - begun, result
+
+
+def measure_ingest(settings: Settings, table: Table) -> None:
+    embedder = build(settings).embedder
+    embedder.embed_passages(["warm up"] * 4)
+    first = timed(lambda: ingest(BOOK, books_folder(settings), embedder))
+    again = timed(lambda: ingest(BOOK, books_folder(settings), embedder))
+    folder = current_revision(books_folder(settings) / BOOK.name)
+    assert folder is not None
+    texts = [embedding_text(chunk) for chunk in read_chunks(folder)]
+    raw = timed(lambda: embedder.embed_passages(texts))
+    table.add_row("ingest", f"{first:.1f} s", f"{first / raw:.2f}× the raw embedder", "≤ 1.2×")
+    table.add_row(
+        "ingest again, nothing changed",
+        f"{again * 1000:.1f} ms",
+        f"{again / first:.2%} of the first",
+        "< 2 %",
+    )
+
+
+async def ask(services: Services, text: str) -> Answer:
+    async for event in services.answerer.answer(Question(text=text)):
+        if isinstance(event, Done):
+            return event.answer
+    raise AssertionError("no answer")
+
+
+async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[str, float]:
+    """Measure each stage of one question alone, then the whole."""
+    index = services.library.open(None)
+    options = services.settings.search
+    embedder = services.embedder
+    vector = embedder.embed_query(text)
+    spent = {"query embedding": timed(lambda: embedder.embed_query(text))}
+
+    def search() -> None:
+        rankings = index.rank(text, vector, filters=Filters(), depth=options.depth)
+        index.fetch(fuse(rankings, options)[:12])
+
+    spent["index search"] = timed(search)
+    spent["whole"], answer = await timed_async(ask(services, text))
+    assert isinstance(answer, Answer)
+    passages = passages_of(answer.hits)
+    fresh = EvidenceReader(reader)
+    spent["verify: read"] = timed(lambda: fresh.rank(text, passages, index.statistics))
+    judge = LexicalJudge()
+    spent["verify: check"] = timed(
+        lambda: [check_piece(piece, answer.hits, judge) for piece in split_pieces(answer.text)]
+    )
+    model = EmbeddedModel(fresh, index.statistics)
+
+    async def loop() -> None:
+        shown = Evidence(list(answer.hits), None)  # type: ignore[arg-type]
+        async for _ in draft(text, shown, model=model, max_turns=2):
+            pass
+
+    spent["agent loop"], _ = await timed_async(loop())
+    return spent
+
+
+async def measure_questions(settings: Settings, table: Table) -> None:
+    lines = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    texts = [line["question"] for line in lines if line["kind"] == "covered"]
+    reader = CrossEncoder()
+    async with build(settings) as services:
+        for text in texts[:3]:
+            await stages(services, reader, f"{text} (warm up)")
+        rows = [await stages(services, reader, text) for text in texts]
+    median = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+    for name, seconds in median.items():
+        share = f"{seconds / median['whole']:.0%} of the whole"
+        table.add_row(f"question: {name}", f"{1000 * seconds:.1f} ms", share, "")
+    alone = ("query embedding", "index search", "verify: read", "verify: check")
+    ratios = [row["whole"] / sum(row[name] for name in alone) for row in rows]
+    whole = sorted(row["whole"] for row in rows)
+    table.add_row(
+        "question to finished answer",
+        f"{1000 * median['whole']:.0f} ms, p95 {1000 * whole[int(len(whole) * 0.95)]:.0f} ms",
+        f"{statistics.median(ratios):.2f}× embedding + search + verification",
+        "≤ 2×",
+    )
+
+
+def measure_help(table: Table) -> None:
+    code = (
+        "import sys\nsys.argv = ['quire', '--help']\nfrom quire.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    run = lambda c: subprocess.run([sys.executable, "-c", c], capture_output=True, check=True)  # noqa: E731
+    loaded = run(code).stderr.decode().split()
+    spent = min(timed(lambda: run(code)) for _ in range(3))
+    bare = min(timed(lambda: run("import click")) for _ in range(3))
+    table.add_row(
+        "quire --help",
+        f"{1000 * spent:.0f} ms",
+        f"{spent / bare:.2f}× `import click`; heavy modules loaded: {', '.join(loaded) or 'none'}",
+        "none",
+    )
+
+
+def main() -> None:
+    table = Table("what", "time", "ratio", "goal")
+    data = Path(tempfile.mkdtemp(prefix="quire-bench-"))
+    try:
+        settings = Settings(data_dir=data)
+        measure_ingest(settings, table)
+        asyncio.run(measure_questions(settings, table))
+        measure_help(table)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""What a question names, told by its small words and by where its verb must stand."""
+
+import re
+from dataclasses import dataclass
+
+from quire.prose.terms import STOPWORDS
+
+_VERB = "is|are|was|were|do|does|did|can|could|should|will|would|must|may|might|has|have|had"
+_ANY_VERB = re.compile(rf"\b(?:{_VERB})\b", re.I)
+_OPENING = re.compile(
+    r"\s*(?:(?:so|and|but|or|ok|okay|please|now|then|also|yes|no|well)\b[,\s]*)*"
+    r"(?:(?P<order>(?:(?:tell|show|give|explain|describe|define|list|name|me|about)\b\s*)+)"
+    r"|(?:(?:in|on|at|to|for|by|from|with|of)\s+)?"
+    r"(?P<ask>what|which|whose|whom|who|where|when|why|how)\b(?:\s+(?:often|long|far|fast)\b)?"
+    rf"(?:(?P<short>['’]s\b)|\s+(?P<fronted>(?:[^\s,?]+\s+){{0,3}}?)(?P<verb>{_VERB})\b)?"
+    rf"|(?P<first>{_VERB})\b)?",
+    re.I,
+)
+_TOKEN = re.compile(r"[\w`/](?:[^\s,;:?!()\"“”]*[^\s,;:?!()\"“”.'’])?")
+_BE = ("is", "are", "was", "were", "'s", "’s")
+_READER = re.compile(r"\s*(?:i|you|we|one)\b", re.I)
+_PARTICLES = ("off", "out", "up", "down", "over")
+"""Small words that may end a name, as in “safe torque off”."""
+
+_Run = list[re.Match[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A thing that a question names."""
+
+    start: int
+    end: int
+    """Where it stands in the question, its article left out."""
+    text: str
+    article: str = ""
+
+    @property
+    def full(self) -> str:
+        """The words with their article."""
+        return f"{self.article} {self.text}".strip()
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is written as names and identifiers are."""
+        return _is_name(self.text)
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it ends as plurals do."""
+        return _is_plural(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A question taken apart."""
+
+    things: tuple[Phrase, ...]
+    """Everything it names, in order."""
+    topic: str
+    """What “it” means in the next question."""
+    clause: str
+    """All it says after the words that ask."""
+    acts: bool
+    """Whether something happens in it, so that “that” may mean the whole clause."""
+    whole: bool
+    """Whether it has a verb, so that it is a question and not a scrap of one."""
+    begin: int
+    """Where the words that ask end."""
+
+
+def parse(question: str) -> Parsed:
+    """Take a question apart."""
+    opening = _open(question)
+    runs = _runs(question, opening.end)
+    clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
+    acts = bool(runs) and _acts(opening, runs[0])
+    addressed = bool(_READER.match(question, opening.end))
+    if acts and (addressed or not opening.verb):
+        runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
+    elif acts:
+        length = _subject(question, runs[0], be=opening.verb in _BE)
+        runs = [runs[0][:length], runs[0][length + 1 :], *runs[1:]]
+    things = [_phrase(question, run) for run in map(_without_particle, runs) if run]
+    if opening.fronted:
+        clause = f"{opening.fronted.text} {clause}".strip()
+    has_subject = acts and opening.verb and not addressed
+    topic = _joined(question, things[:1] if has_subject else things)
+    return Parsed(
+        things=(opening.fronted, *things) if opening.fronted else tuple(things),
+        topic=topic or clause,
+        clause=clause,
+        acts=acts,
+        whole=acts or bool(opening.verb),
+        begin=opening.end,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """The words that ask: “At what rate does”, “Which planners are”, “Explain”."""
+
+    end: int
+    ask: str = ""
+    verb: str = ""
+    fronted: Phrase | None = None
+    """The thing asked for, where it is named between the question word and the verb."""
+
+
+def _open(question: str) -> _Opening:
+    found = _OPENING.match(question)
+    assert found is not None, "every part of the pattern may be empty"
+    if found["order"]:
+        return _Opening(found.end(), "what", "is")
+    ask = (found["ask"] or "").lower()
+    verb = (found["verb"] or found["first"] or found["short"] or "").lower()
+    fronted = found["fronted"] or ""
+    counted = bool(re.match(r"(?:many|much)\b", fronted, re.I))
+    named = re.sub(r"^(?:many|much)\s*", "", fronted, flags=re.I).split()
+    if any(word.lower() in STOPWORDS for word in named):
+        return _Opening(found.end("ask"), ask)
+    if not named or (ask == "how" and not counted):
+        return _Opening(found.end(), ask, verb)
+    text = " ".join(named)
+    start = question.index(text, found.start("fronted"))
+    return _Opening(found.end(), ask, verb, Phrase(start, start + len(text), text))
+
+
+def _runs(question: str, begin: int) -> list[_Run]:
+    """Split into runs of words that carry meaning."""
+    runs: list[_Run] = [[]]
+    end = begin
+    for token in _TOKEN.finditer(question, begin):
+        word = token[0].lower()
+        joined = not question[end : token.start()].strip()
+        end = token.end()
+        if word in STOPWORDS and not (word in _PARTICLES and joined and runs[-1]):
+            runs.append([])
+        elif joined:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    return [run for run in runs if run]
+
+
+def _acts(opening: _Opening, subject: _Run) -> bool:
+    """Whether a verb or another predicate follows the first thing that is named."""
+    if not opening.verb:
+        return opening.ask in ("what", "who")
+    if opening.verb not in _BE:
+        return True
+    if opening.ask in ("where", "when"):
+        return subject[-1][0].endswith("ed")
+    return opening.ask in ("", "how", "why")
+
+
+def _subject(question: str, run: _Run, *, be: bool) -> int:
+    """Give how many words of “the depth camera measure” or “Isaac Sim render images” come first."""
+    words = [token[0] for token in run]
+    without_last = max(1, len(words) - 1)
+    if be or len(words[1:]) <= 1:
+        return without_last
+    if _is_plural(words[-1]):
+        return len(words) - 2
+    names = next((at for at, word in enumerate(words) if not _is_name(word)), 0)
+    followed_by_object = len(words) == names + 2 and not _article(question, run[0].start())
+    return names if names and followed_by_object else without_last
+
+
+def _without_particle(run: _Run) -> _Run:
+    return run[1:] if run and run[0][0].lower() in _PARTICLES else run
+
+
+def _phrase(question: str, run: _Run) -> Phrase:
+    start, end = run[0].start(), run[-1].end()
+    return Phrase(start, end, question[start:end], _article(question, start))
+
+
+def _joined(question: str, things: list[Phrase]) -> str:
+    """Give the things as one, up to the next verb: “the focal length of a lens”."""
+    if not things:
+        return ""
+    end = things[0].end
+    for thing in things[1:]:
+        if _ANY_VERB.search(question, end, thing.start):
+            break
+        end = thing.end
+    return f"{things[0].article} {question[things[0].start : end]}".strip()
+
+
+def _article(question: str, at: int) -> str:
+    found = re.search(r"\b(a|an|the)\s+$", question[:at], re.I)
+    return found[1].lower() if found else ""
+
+
+def _is_name(text: str) -> bool:
+    return any(c.isupper() or c.isdigit() or c in "_/" for c in text)
+
+
+def _is_plural(text: str) -> bool:
+    return bool(re.search(r"[^siu]s$", text))

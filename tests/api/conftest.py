@@ -1,0 +1,18 @@
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from asgi_lifespan import LifespanManager
+
+from quire.api.app import create_app
+from quire.compose import Services
+
+
+@pytest.fixture
+async def client(tiny: Services) -> AsyncIterator[httpx.AsyncClient]:
+    """The whole application over the tiny book, asked without a socket."""
+    app = create_app(tiny)
+    async with LifespanManager(app):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+            yield client

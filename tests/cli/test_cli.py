@@ -1,0 +1,220 @@
+"""The command line, run as a reader runs it: a process, its output, its exit code."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from quire.cli import COMMANDS
+from quire.testing import write_tiny_book
+from tests.conftest import SAMPLE
+
+
+def quire(*arguments: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200", **more}
+    return subprocess.run(
+        [sys.executable, "-m", "quire", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_help_lists_every_command_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['quire', '--help']\n"
+        "from quire.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'agents', 'openai', 'onnxruntime', 'qdrant_edge', 'tokenizers', 'sqlalchemy'}\n"
+        "sys.exit(','.join(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert run.stderr == ""
+    assert run.returncode == 0
+    for name in COMMANDS:
+        assert re.search(rf"^\s+{name}\b", run.stdout, re.M)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, tmp_path: Path) -> None:
+    run = quire(name, "--help", data=tmp_path)
+
+    assert run.returncode == 0
+    assert "Usage:" in run.stdout
+
+
+def test_a_covered_question_is_answered_with_sources_and_quotes(sample_data: Path) -> None:
+    run = quire("ask", "What is AMCL?", data=sample_data)
+
+    assert run.returncode == 0, run.stderr
+    assert "Adaptive Monte Carlo localisation (AMCL) is a particle filter" in run.stdout
+    assert "Sources" in run.stdout
+    assert "https://physical-ai.example/physical-ai/book/autonomy/localisation" in run.stdout
+    assert ":~:text=" in run.stdout
+
+
+def test_an_uncovered_question_is_refused(sample_data: Path) -> None:
+    run = quire("ask", "How do I bake sourdough bread?", data=sample_data)
+
+    assert run.returncode == 0
+    assert "The book does not answer this." in run.stdout
+
+
+def test_search_shows_passages_and_respects_filters(sample_data: Path) -> None:
+    run = quire("search", "rate", "--chapter", "Safety", "--top-k", "2", data=sample_data)
+
+    assert run.returncode == 0
+    places = re.findall(r"^\d\. (.+?)  similarity", run.stdout, re.M)
+    assert len(places) == 2
+    assert all(place.startswith("Safety") for place in places)
+
+
+def test_ingest_reports_and_does_nothing_the_second_time(sample_data: Path) -> None:
+    run = quire("ingest", str(SAMPLE), data=sample_data)
+
+    assert run.returncode == 0
+    assert "nothing changed" in run.stderr
+    assert "07-field-notes.md: is draft" in run.stderr
+
+
+def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(tmp_path: Path) -> None:
+    book = write_tiny_book(tmp_path / "book")
+    (book / "docs" / "broken.md").write_text("---\ntitle: [unclosed\n---\ntext\n", "utf-8")
+
+    run = quire("ingest", str(book), data=tmp_path / "data")
+
+    assert run.returncode == 3
+    assert "left out docs/broken.md: front matter is not valid YAML" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("ingest", "nowhere"), "nowhere does not exist."),
+        (("ingest", "."), "is an empty folder."),
+        (("ask", "What?"), "No book has been ingested"),
+        (("ask", "  "), "A question has 1 to 1000 characters; this has 0."),
+        (("ask", "x" * 1001), "this has 1001."),
+        (("ask", "What?", "--book", "none"), "There is no book 'none'."),
+        (("search", "What?"), "No book has been ingested"),
+        (("serve",), "There is no book in"),
+        (("bench", "golden", "none.jsonl"), "none.jsonl cannot be read"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence_and_a_failing_exit_code(
+    arguments: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    run = quire(*arguments, data=tmp_path / "data")
+
+    assert run.returncode == 1
+    assert sentence in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("QUIRE_SERVE__PORT", "many"),
+        ("QUIRE_MODEL", "gpt-none"),
+        ("QUIRE_LOG_LEVEL", "loud"),
+        ("QUIRE_INGEST__TARGET_TOKENS", "1"),
+    ],
+)
+def test_a_bad_setting_is_named(name: str, value: str, sample_data: Path) -> None:
+    run = quire("ask", "What?", data=sample_data, **{name: value})
+
+    assert run.returncode == 1
+    assert name in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "quire.toml").write_text("model = [", "utf-8")
+
+    run = quire("doctor", data=tmp_path / "data")
+
+    assert run.returncode == 1
+    assert "quire.toml cannot be read" in run.stderr
+
+
+def test_doctor_finds_everything_in_order(sample_data: Path) -> None:
+    run = quire("doctor", data=sample_data)
+
+    assert run.returncode == 0, run.stdout
+    assert "physical-ai (24 pages" in run.stdout
+    assert run.stdout.count("weights checked") == 2
+    assert "no  " not in run.stdout
+
+
+def test_doctor_names_what_is_wrong_and_how_to_fix_it(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", "utf-8")
+
+    run = quire("doctor", data=blocked / "data", QUIRE_MODEL="gpt-none")
+
+    assert run.returncode == 1
+    assert "QUIRE_MODEL" in run.stdout
+    assert "Traceback" not in run.stderr
+
+
+def test_show_settings_prints_what_is_in_force(tmp_path: Path) -> None:
+    run = quire("serve", "--show-settings", "--port", "1234", data=tmp_path / "data")
+
+    assert run.returncode == 0
+    assert '"port": 1234' in run.stdout
+
+
+def test_golden_scores_fail_when_they_fall_short(sample_data: Path, tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_text(
+        '{"id": "1", "kind": "covered", "question": "What is AMCL?", "must_contain": [["particle"]]}\n'
+        '{"id": "2", "kind": "uncovered", "question": "How do I bake bread?"}\n',
+        "utf-8",
+    )
+
+    passed = quire("bench", "golden", "set.jsonl", "--at-least", "1", "0", "1", data=sample_data)
+    failed = quire("bench", "golden", "set.jsonl", "--at-least", "2", "0", "1", data=sample_data)
+
+    assert "covered: 1/1" in passed.stdout
+    assert (passed.returncode, failed.returncode) == (0, 1)
+
+
+def test_serve_answers_over_http_and_stops_when_told(sample_data: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "quire", "serve", str(SAMPLE), "--port", "0"],
+        env={**os.environ, "QUIRE_DATA_DIR": str(sample_data), "COLUMNS": "200"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stderr is not None
+        address = next(
+            found[0] for line in server.stderr if (found := re.search(r"http://[\d.:]+", line))
+        )
+        reply = httpx.post(f"{address}/chat/run", json={"message": "What is AMCL?"}, timeout=60)
+        server.send_signal(signal.SIGINT)
+        server.stderr.read()
+        server.wait(timeout=30)
+
+    assert reply.json()["should_answer"] is True
+
+
+def test_a_port_in_use_is_named(sample_data: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+
+        run = quire("serve", "--port", port, data=sample_data)
+
+    assert run.returncode == 1
+    assert f"Cannot listen on 127.0.0.1:{port}" in run.stderr

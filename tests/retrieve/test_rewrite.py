@@ -1,0 +1,362 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quire.prose.terms import terms
+from quire.retrieve.rewrite import Exchange, standalone_question, topic_of
+
+
+def follow(previous: str, question: str, *headings: str) -> str:
+    return standalone_question(question, [Exchange(previous, headings)])
+
+
+def test_without_history_a_question_is_unchanged() -> None:
+    assert standalone_question("Is it fast?", []) == "Is it fast?"
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        (
+            "What is AMCL?",
+            "how does it recover from kidnapping?",
+            "how does AMCL recover from kidnapping?",
+        ),
+        (
+            "What is safe torque off?",
+            "So does it brake the joint?",
+            "So does safe torque off brake the joint?",
+        ),
+        (
+            "How does Isaac Sim render images?",
+            "does it need a GPU?",
+            "does Isaac Sim need a GPU?",
+        ),
+        ("How do I install Nav2?", "How do I configure it?", "How do I configure Nav2?"),
+        ("What is a Kalman filter?", "When does it diverge?", "When does a Kalman filter diverge?"),
+        (
+            "Tell me about behaviour trees.",
+            "How do they compare to state machines?",
+            "How do behaviour trees compare to state machines?",
+        ),
+        (
+            "Which sensors does a humanoid need?",
+            "Do they need calibration?",
+            "Do sensors need calibration?",
+        ),
+        ("What is AMCL?", "Does Nav2 need it?", "Does Nav2 need AMCL?"),
+        ("Where is the lidar mounted?", "Does it spin?", "Does the lidar spin?"),
+        ("Where is the depth camera?", "Does it spin?", "Does the depth camera spin?"),
+        ("What's a node?", "Can it crash?", "Can a node crash?"),
+        ("How does Gazebo simulate contact?", "Is it accurate?", "Is Gazebo accurate?"),
+        (
+            "How does the ROS 2 executor schedule callbacks?",
+            "Can it run in threads?",
+            "Can the ROS 2 executor run in threads?",
+        ),
+        ("What is AMCL?", "It drifts?", "AMCL drifts?"),
+    ],
+)
+def test_a_pronoun_is_replaced_by_what_the_last_question_was_about(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        (
+            "What does RRT* add to RRT?",
+            "Is its path guaranteed to be the best one?",
+            "Is RRT*'s path guaranteed to be the best one?",
+        ),
+        (
+            "What is a Kalman filter?",
+            "What are its assumptions?",
+            "What are a Kalman filter's assumptions?",
+        ),
+        ("What are sensors?", "What are their limits?", "What are sensors' limits?"),
+        ("What is AMCL?", "Its inputs?", "AMCL's inputs?"),
+    ],
+)
+def test_a_possessive_pronoun_becomes_a_possessive(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("At what rate does RT-2 run?", "and OpenVLA?", "At what rate does OpenVLA run?"),
+        (
+            "How do I create a publisher in rclpy?",
+            "and a subscriber?",
+            "How do I create a subscriber in rclpy?",
+        ),
+        (
+            "How do I create a publisher in rclpy?",
+            "What about rclcpp?",
+            "How do I create a publisher in rclcpp?",
+        ),
+        ("How often does the controller run?", "And the planner?", "How often does the planner run?"),
+        (
+            "What does the lidar measure?",
+            "And the depth camera?",
+            "What does the depth camera measure?",
+        ),
+        ("Who wrote Gazebo?", "And Isaac Sim?", "Who wrote Isaac Sim?"),
+        ("What is PPO?", "thanks! and SAC?", "What is SAC?"),
+        ("How do I turn off the lidar?", "and the camera?", "How do I turn off the camera?"),
+        (
+            "How many joints does the arm have?",
+            "And the hand?",
+            "How many joints does the hand have?",
+        ),
+        (
+            "What is the maximum payload of the arm?",
+            "and its reach?",
+            "What is the reach of the arm?",
+        ),
+        (
+            "What is the focal length of a first-order lens?",
+            "what about a sixth-order one?",
+            "What is the focal length of a sixth-order lens?",
+        ),
+        (
+            "How does Isaac Sim render images?",
+            "and point clouds?",
+            "How does Isaac Sim render point clouds?",
+        ),
+    ],
+)
+def test_and_x_asks_the_last_question_again_about_x(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("Which QoS is used for topics?", "and for services?", "Which QoS is used for services?"),
+        (
+            "How do I create a publisher in rclpy?",
+            "and in C++?",
+            "How do I create a publisher in C++?",
+        ),
+        ("Does the policy run at 50 Hz?", "and at 10 Hz?", "Does the policy run at 10 Hz?"),
+        ("What does a keeper do in fog?", "and at night?", "What does a keeper do at night?"),
+        (
+            "How do topics differ from services?",
+            "And from actions?",
+            "How do topics differ from actions?",
+        ),
+        ("How do I install Nav2?", "on Windows?", "How do I install Nav2 on Windows?"),
+        (
+            "How long does the battery last?",
+            "What about under load?",
+            "How long does the battery last under load?",
+        ),
+        (
+            "What happens if the e-stop is pressed?",
+            "and if it is released?",
+            "What happens if the e-stop is released?",
+        ),
+        ("At what rate does RT-2 run?", "at night?", "At what rate does RT-2 run at night?"),
+        ("What is it for?", "and for services?", "What is it for for services?"),
+    ],
+)
+def test_a_preposition_takes_the_place_of_its_like_or_comes_last(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("Does the lens rotate?", "why?", "Why does the lens rotate?"),
+        ("Does the lens rotate?", "and how?", "How does the lens rotate?"),
+        ("What is a quaternion?", "why?", "Why: What is a quaternion?"),
+        ("Why: What is a quaternion?", "how?", "How: What is a quaternion?"),
+        ("What is a quaternion?", "Tell me more", "Tell me more: What is a quaternion?"),
+        (
+            "What is inverse kinematics?",
+            "give me an example",
+            "Give me an example: What is inverse kinematics?",
+        ),
+        ("What is AMCL?", "what about it?", "What is AMCL?"),
+    ],
+)
+def test_a_bare_word_asks_the_last_question_again(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("What does the lidar measure?", "how accurately?", "how accurately (lidar measure)?"),
+        ("What does the lidar measure?", "In which units?", "In which units (lidar measure)?"),
+        (
+            "Why does the costmap inflate obstacles?",
+            "By how much?",
+            "By how much (costmap inflate obstacles)?",
+        ),
+        ("What is a lidar?", "What is the range?", "What is the range (lidar)?"),
+        ("Explain SLAM", "what's the main drawback?", "what's the main drawback (SLAM)?"),
+        (
+            "What is domain randomization?",
+            "Is there any downside?",
+            "Is there any downside (domain randomization)?",
+        ),
+        ("What is a quaternion?", "Why not Euler angles?", "Why not Euler angles (quaternion)?"),
+        ("What is PPO?", "SAC?", "SAC (PPO)?"),
+        ("What is a VLA model?", "name one", "name one (VLA model)?"),
+        (
+            "What is the difference between URDF and SDF?",
+            "Which one supports closed loops?",
+            "Which one supports closed loops (difference between URDF and SDF)?",
+        ),
+        (
+            "Which sensors does a humanoid need?",
+            "How many of them?",
+            "How many of them (sensors humanoid)?",
+        ),
+        (
+            "Can a client cancel a goal?",
+            "Can the server refuse that?",
+            "Can the server refuse that (client cancel a goal)?",
+        ),
+    ],
+)
+def test_what_no_name_can_replace_is_added_in_brackets(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        (
+            "What is a Kalman filter?",
+            "How is that different from a particle filter?",
+            "How is a Kalman filter different from a particle filter?",
+        ),
+        (
+            "What is a quaternion?",
+            "Can you explain that in more detail?",
+            "Can you explain a quaternion in more detail?",
+        ),
+        (
+            "What is domain randomization?",
+            "Does this help with sim-to-real transfer?",
+            "Does domain randomization help with sim-to-real transfer?",
+        ),
+        (
+            "What is ZMP?",
+            "What is the role of this in walking?",
+            "What is the role of ZMP in walking?",
+        ),
+        ("What is a Kalman filter?", "Does this filter diverge?", "Does a Kalman filter diverge?"),
+        ("What is PPO?", "Which actor does that train?", "Which actor does PPO train?"),
+    ],
+)
+def test_this_and_that_name_a_thing_if_the_last_question_named_one(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("How fast is DDS?", "is Zenoh faster?", "is Zenoh faster than DDS?"),
+        ("What is DDS?", "is Zenoh better than MQTT?", "is Zenoh better than MQTT?"),
+    ],
+)
+def test_a_comparison_gets_its_other_side_if_it_has_none(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is PPO?",
+        "What are services?",
+        "What is inertia?",
+        "What is a digital twin?",
+        "And what is loop closure?",
+        "Who wrote Gazebo?",
+        "How does a robot know its position?",
+        "How do nodes share their memory?",
+        "Why does a robot fall when it walks?",
+        "How does a node that publishes find its peers?",
+        "What is a rotation that is not smooth?",
+        "Is it true that PID controllers need tuning?",
+        "Is it possible to use two lidars?",
+        "What does this book say about torque?",
+        "How does AMCL differ from SLAM?",
+    ],
+)
+def test_a_question_that_stands_alone_is_unchanged(question: str) -> None:
+    assert follow("What is AMCL?", question) == question
+
+
+def test_only_the_last_exchange_counts() -> None:
+    history = [Exchange("What is SLAM?"), Exchange("What is AMCL?")]
+
+    assert standalone_question("Is it fast?", history) == "Is AMCL fast?"
+
+
+def test_a_rewritten_question_can_be_followed_up() -> None:
+    first = follow("What is AMCL?", "how does it recover from kidnapping?")
+
+    assert follow(first, "and from drift?") == "how does AMCL recover from drift?"
+
+
+def test_the_heading_of_the_answer_is_the_topic_when_the_question_names_none() -> None:
+    exchange = Exchange("What is it about?", ("Fresnel lenses", "Orders"))
+
+    assert topic_of(exchange) == "Fresnel lenses"
+    assert standalone_question("Is it heavy?", [exchange]) == "Is Fresnel lenses heavy?"
+
+
+def test_a_question_after_one_about_nothing_is_unchanged() -> None:
+    assert follow("Why?", "What is it?") == "What is it?"
+
+
+def test_and_x_after_one_about_nothing_is_added() -> None:
+    assert follow("Why?", "and OpenVLA?") == "Why: OpenVLA?"
+
+
+def test_a_very_long_scrap_is_read_at_once() -> None:
+    # A pattern that tries every way of splitting it would take days.
+    assert follow("What is AMCL?", "and " + "a" * 5000 + ",") != ""
+
+
+_WORDS = st.lists(
+    st.sampled_from(
+        "what how why is does can and of in it its that they one a the lens RT-2 winds rings horn"
+        " if about with better".split()
+    ),
+    max_size=9,
+).map(" ".join)
+
+
+@given(_WORDS, _WORDS)
+def test_no_word_of_a_question_is_lost(previous: str, question: str) -> None:
+    rewritten = follow(previous + "?", question + "?")
+
+    assert set(terms(question)) <= set(terms(rewritten))
+
+
+@given(st.text(max_size=60), st.text(min_size=1, max_size=60))
+def test_anything_may_follow_anything(previous: str, question: str) -> None:
+    assert follow(previous or "?", question)
