@@ -3,6 +3,7 @@
 * QuireError
   x BadRequest
     + UnknownBook
+    + UnknownPage
     + UnknownThread
     + BadSettings
   x IngestError
@@ -46,6 +47,12 @@ class UnknownBook(BadRequest):
     """No book of that name has been ingested."""
 
     advice = "Run `quire ingest PATH` first, or name one of the books listed."
+
+
+class UnknownPage(BadRequest):
+    """The book has no such page."""
+
+    advice = "Search the book, or open a page from its list."
 
 
 class UnknownThread(BadRequest):

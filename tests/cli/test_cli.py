@@ -175,7 +175,8 @@ def test_show_settings_prints_what_is_in_force(tmp_path: Path) -> None:
 
 def test_golden_scores_fail_when_they_fall_short(sample_data: Path, tmp_path: Path) -> None:
     (tmp_path / "set.jsonl").write_text(
-        '{"id": "1", "kind": "covered", "question": "What is AMCL?", "must_contain": [["particle"]]}\n'
+        '{"id": "1", "kind": "covered", "question": "What is AMCL?",'
+        ' "must_contain": [["particle"]]}\n'
         '{"id": "2", "kind": "uncovered", "question": "How do I bake bread?"}\n',
         "utf-8",
     )

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.prose.plain import inline_plain
+from quire.prose.sentences import split_spans
 from quire.prose.terms import terms
-from quire.retrieve.evidence import UNREAD, Evidence
+from quire.retrieve.evidence import UNREAD, Evidence, table_start
 
 MAX_SENTENCES = 4
-MAX_ITEMS = 8
+MAX_ITEMS = 12
 _ALSO = 3.0
 """A further sentence may be this much less fitting than the best one."""
-_NEAR = 6.0
+_NEAR = 4.0
 """The same, for a sentence next to the best one."""
 _SAME = 0.6
 """Sentences that share more of their terms than this say the same."""
@@ -65,23 +66,24 @@ def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[E
     if evidence.leans_back and before and before.span.kind == "sentence":
         wanted.insert(0, before)
     if evidence.span.kind == "row":
-        wanted = [siblings[p] for p in _table_head(evidence, siblings)] + wanted
+        head = table_start(split_spans(evidence.passage.text), evidence.place)
+        wanted = [siblings[head], *wanted] if head < evidence.place else wanted
     if evidence.text.endswith(":"):
-        place = evidence.place + 1
-        kind = siblings[place].span.kind if place in siblings else None
-        while place in siblings and siblings[place].span.kind == kind and kind != "sentence":
-            wanted.append(siblings[place])
-            place += 1
-            if len(wanted) > MAX_ITEMS or kind == "code":
-                break
+        wanted += _announced(evidence.place + 1, siblings)
     return wanted
 
 
-def _table_head(evidence: Evidence, siblings: dict[int, Evidence]) -> list[int]:
-    place = evidence.place
-    while place - 1 in siblings and siblings[place - 1].span.kind == "row":
-        place -= 1
-    return [place] if place != evidence.place else []
+def _announced(place: int, siblings: dict[int, Evidence]) -> list[Evidence]:
+    """Give the list, table, code or formula that begins at `place`; a list with the code in it."""
+    kind = siblings[place].span.kind if place in siblings else "sentence"
+    allowed = {"item": ("item", "code"), "row": ("row",)}.get(kind, ())
+    found: list[Evidence] = []
+    if kind in ("code", "math"):
+        return [siblings[place]]
+    while place in siblings and siblings[place].span.kind in allowed and len(found) < MAX_ITEMS:
+        found.append(siblings[place])
+        place += 1
+    return found
 
 
 def _render(evidence: Sequence[Evidence]) -> list[str]:

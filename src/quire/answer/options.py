@@ -10,7 +10,5 @@ class AnswerOptions(BaseModel):
 
     max_turns: int = Field(4, ge=1, le=20)
     """How often the model may be called for one question; each search of its own costs one."""
-    min_answerability: float = Field(0.5, ge=0, le=1)
-    """Least probability that the passages hold the answer; below it Quire says they do not."""
     show_partly: bool = False
     """Whether claims that the book supports only in part are shown."""

@@ -17,8 +17,8 @@ from quire.answer.refusal import DISCLAIMER, refusal_text
 from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
-from quire.retrieve.rewrite import Exchange, standalone_question
-from quire.retrieve.search import Searcher
+from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
+from quire.retrieve.search import Searcher, SearchResult
 from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import score_confidence
 from quire.verify.grounding import check_piece
@@ -74,9 +74,7 @@ class Pipeline:
         yield Started(thread_id, work.answer_id)
 
         async with self._threads.turn(thread_id):
-            work.standalone = standalone_question(question.text, await self._history(thread_id))
-
-            confidence = await self._retrieve(work)
+            confidence = await self._retrieve(work, await self._history(thread_id))
             yield Retrieved(work.standalone, work.nearest, confidence)
 
             if confidence.should_answer:
@@ -90,28 +88,39 @@ class Pipeline:
 
     async def _history(self, thread_id: str) -> list[Exchange]:
         thread = await self._threads.load(thread_id, last=HISTORY)
+        records = [m.record for m in (thread.messages if thread else ()) if m.record]
+        # A follow-up is about what was answered, not about what was not in the book.
+        answered = [record for record in records if record["status"] == "answered"]
         return [
             Exchange(record["standalone_question"], tuple(record["headings"]))
-            for message in (thread.messages if thread else ())
-            if (record := message.record) and record.get("standalone_question")
+            for record in answered or records
         ]
 
-    async def _retrieve(self, work: _Work) -> Confidence:
+    async def _retrieve(self, work: _Work, history: Sequence[Exchange]) -> Confidence:
         begun = perf_counter()
         question = work.question
-        found = await self._searcher.search(
-            work.index, work.standalone, filters=question.filters, top_k=question.top_k
-        )
+        work.standalone = standalone_question(question.text, history)
+        found = await self._search(work, work.standalone)
+        beside = question_with_topic(work.standalone, history)
+        if beside and found.answerability < question.threshold:
+            # It may lean on the conversation in a way its words do not show.
+            again = await self._search(work, beside)
+            if again.answerability > found.answerability:
+                work.standalone, found = beside, again
         work.nearest = found.hits
         work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
         confidence = score_confidence(
             work.evidence,
             top_k=question.top_k,
             answerability=found.answerability,
-            min_answerability=self._options.min_answerability,
         )
         work.retrieve_ms = 1000 * (perf_counter() - begun)
         return confidence
+
+    async def _search(self, work: _Work, question: str) -> SearchResult:
+        return await self._searcher.search(
+            work.index, question, filters=work.question.filters, top_k=work.question.top_k
+        )
 
     async def _checked(
         self, work: _Work, confidence: Confidence
@@ -122,9 +131,7 @@ class Pipeline:
             yield self._release(work, DISCLAIMER, _said_by_us(DISCLAIMER))
 
         async def search(query: str) -> Sequence[Hit]:
-            found = await self._searcher.search(
-                work.index, query, filters=work.question.filters, top_k=work.question.top_k
-            )
+            found = await self._search(work, query)
             return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
 
         shown = Evidence(work.evidence, search)

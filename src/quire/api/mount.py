@@ -130,9 +130,7 @@ async def stream(
         await pump.close()
         raise
     assert first is not None, "the pipeline ended without an event"
-    return EventStream(
-        _wire(contract, pump, first, request_id_of(request)), headers=STREAM_HEADERS
-    )
+    return EventStream(_wire(contract, pump, first, request_id_of(request)), headers=STREAM_HEADERS)
 
 
 def mount(contract: Contract[Any, Any], answerer: Answerer) -> APIRouter:

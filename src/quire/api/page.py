@@ -20,7 +20,9 @@ def page_router() -> APIRouter:
     router = APIRouter(include_in_schema=False)
     for file in sorted(STATIC.iterdir()):
         address = "/" if file.name == "index.html" else f"/{file.name}"
-        router.add_api_route(address, _served(file), response_class=FileResponse)
+        router.add_api_route(
+            address, _served(file), methods=["GET", "HEAD"], response_class=FileResponse
+        )
     return router
 
 

@@ -22,6 +22,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.QuireError: 500,
     errors.BadRequest: 422,
     errors.UnknownBook: 404,
+    errors.UnknownPage: 404,
     errors.UnknownThread: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,

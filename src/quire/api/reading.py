@@ -12,7 +12,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from pydantic import BaseModel
 
 from quire.domain import Chunk
-from quire.errors import UnknownBook
+from quire.errors import UnknownPage
 from quire.index.library import DiskLibrary
 
 
@@ -28,8 +28,8 @@ class BookSummary(BaseModel):
 
 
 _STYLE = (
-    "body{font:17px/1.6 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;"
-    "color-scheme:light dark}"
+    ":root{color-scheme:light dark}"
+    "body{font:17px/1.6 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}"
     "pre{overflow:auto;padding:.8rem;border:1px solid #8886;border-radius:6px}"
     "table{border-collapse:collapse;display:block;overflow:auto}td,th{border:1px solid #8886;"
     "padding:.3rem .6rem}aside{border-left:4px solid #3578e5;padding:.1rem 1rem;margin:1rem 0}"
@@ -61,7 +61,7 @@ def reading_router(library: DiskLibrary) -> APIRouter:
         """Show one page of a book, for citations to point into."""
         chunks = library.open(book).page(source_file)
         if not chunks:
-            raise UnknownBook(f"The book {book!r} has no page {source_file!r}.")
+            raise UnknownPage(f"The book {book!r} has no page {source_file!r}.")
         policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'"
         return HTMLResponse(render_page(chunks), headers={"Content-Security-Policy": policy})
 
@@ -88,8 +88,8 @@ def render_page(chunks: list[Chunk]) -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
-        f'<main>{"".join(parts)}</main><footer><p><a href="{published}">Published page</a></p>'
-        "</footer></html>"
+        f'<main>{"".join(parts)}</main><footer><p><a href="/">Ask the book</a> · '
+        f'<a href="{published}">Published page</a></p></footer></html>'
     )
 
 

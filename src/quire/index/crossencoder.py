@@ -21,6 +21,7 @@ SHA256 = {
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
 MAX_TOKENS = 160
+MAX_QUESTION_TOKENS = 120
 BATCH = 8
 
 
@@ -64,6 +65,14 @@ class CrossEncoder:
         return tokenizer
 
     @cached_property
+    def _counter(self) -> Any:
+        from tokenizers import Tokenizer
+
+        counter = Tokenizer.from_str(self._tokenizer.to_str())
+        counter.no_truncation()
+        return counter
+
+    @cached_property
     def _session(self) -> Any:
         import onnxruntime
 
@@ -76,7 +85,7 @@ class CrossEncoder:
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Give a logit for each text, in batches of similar length."""
-        question = question[:400]
+        question = self._cut(question[:400])
         scores = [0.0] * len(texts)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         for start in range(0, len(order), BATCH):
@@ -86,6 +95,12 @@ class CrossEncoder:
             ):
                 scores[place] = score
         return scores
+
+    def _cut(self, question: str) -> str:
+        """Shorten a question of so many signs that no room would be left for a text."""
+        ends = [end for _, end in self._counter.encode(question, add_special_tokens=False).offsets]
+        few = len(ends) <= MAX_QUESTION_TOKENS
+        return question if few else question[: ends[MAX_QUESTION_TOKENS - 1]]
 
     def _run(self, question: str, texts: list[str]) -> list[float]:
         encoded = self._tokenizer.encode_batch([(question, text) for text in texts])

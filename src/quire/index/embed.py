@@ -34,9 +34,13 @@ class GraniteEmbedder:
         # Imported here: the command line answers `--help` without it.
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(
-            str(prepare_granite(self._folder, self._say) / "tokenizer.json")
-        )
+        path = prepare_granite(self._folder, self._say) / "tokenizer.json"
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:
+            raise EmbedderUnavailable(
+                f"The tokenizer {path} cannot be loaded; delete its folder to make it again."
+            ) from error
         tokenizer.enable_truncation(self.max_tokens)
         tokenizer.enable_padding(pad_id=1, pad_token="<pad>")  # noqa: S106 - not a secret
         return tokenizer

@@ -65,7 +65,13 @@ class DiskLibrary:
                 f"The index of {name!r} was built with the embedder {manifest.embedder!r}, "
                 f"but {self._embedder!r} is configured."
             )
-        return EdgeIndex(folder, manifest, read_statistics(folder))
+        try:
+            statistics = read_statistics(folder)
+        except (OSError, ValueError, KeyError) as error:
+            raise IndexUnavailable(
+                f"The index of {name!r} is incomplete or damaged; ingest the book again."
+            ) from error
+        return EdgeIndex(folder, manifest, statistics)
 
     def _only_book(self) -> str:
         names = [manifest.book for manifest in self.books()]

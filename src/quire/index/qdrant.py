@@ -4,6 +4,7 @@ The engine holds the interpreter lock while it works and must be opened in the p
 A revision is written without a log and flushed, so that any number of processes may read it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,7 @@ DENSE = "dense"
 KEYWORD = "keyword"
 KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash")
 BATCH = 256
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @contextmanager
@@ -123,7 +125,8 @@ class EdgeIndex:
     def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
         """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
         with _engine_errors("reading"):
-            records = {str(r.id): r for r in self._shard.retrieve(list(ids), True, [DENSE])}
+            known: list[Any] = [identity for identity in ids if _UUID.fullmatch(identity)]
+            records = {str(r.id): r for r in self._shard.retrieve(known, True, [DENSE])}
         return [
             (
                 chunk_from_json(identity, record.payload or {}),

@@ -98,13 +98,13 @@ def chunk_from_json(identity: str, data: Mapping[str, Any]) -> Chunk:
 
 
 def read_chunks(folder: Path) -> Iterator[Chunk]:
-    """Read the chunks of a revision, in the order of the book."""
+    """Read the chunks of a revision, in the order of the book, as far as they can be read."""
     try:
         with (folder / "chunks.jsonl").open(encoding="utf-8") as lines:
             for line in lines:
                 data = json.loads(line)
                 yield chunk_from_json(data["id"], data)
-    except FileNotFoundError:
+    except (OSError, ValueError, KeyError, TypeError):
         return
 
 

@@ -88,7 +88,8 @@ def _packed(parts: list[str], tokens: list[int], limit: int, glue: str) -> Itera
     size = 0
     for part, length in zip(parts, tokens, strict=True):
         if held and size + length > limit:
-            yield glue.join(held).strip("\n").rstrip()
+            if text := glue.join(held).strip("\n").rstrip():
+                yield text
             held, size = [], 0
         held.append(part)
         size += length

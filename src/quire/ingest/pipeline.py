@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from quire.domain import Book, Chunk, Skipped
-from quire.errors import BadRequest, BookBusy, DiskFull, EmptyBook
+from quire.errors import BadRequest, BookBusy, DiskFull, EmptyBook, IndexUnavailable
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
     FORMAT,
@@ -39,11 +39,13 @@ from quire.prose.terms import TermStatistics
 from quire.version import __version__
 
 BATCH = 32
+ROOM = 64_000_000
+"""Bytes the smallest index may take on a disk that does not keep files sparse."""
 Stage = Literal["read", "embed", "write"]
 Progress = Callable[[Stage, int, int], None]
 """Called with the stage, how much of it is done, and how much there is."""
 
-_NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
+_NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -134,6 +136,7 @@ def _write(
     folder: Path, manifest: Manifest, chunks: list[Chunk], embedder: Embedder, progress: Progress
 ) -> int:
     texts = [embedding_text(chunk) for chunk in chunks]
+    _check_room(folder, texts, embedder.width)
     keys = [vector_key(embedder.id, text) for text in texts]
     with VectorStore(folder / "embeddings.db") as store:
         missing = _missing(keys, store.known())
@@ -163,6 +166,17 @@ def _write(
     return len(missing)
 
 
+def _check_room(folder: Path, texts: list[str], width: int) -> None:
+    """Refuse in time: the engine maps its files, and a mapped write to a full disk is fatal."""
+    need = ROOM + sum(10 * len(text) + 12 * width for text in texts)
+    free = shutil.disk_usage(folder).free
+    if free < need:
+        raise DiskFull(
+            f"There is no space left in {folder}: the index needs about {need / 1e6:.0f} MB, "
+            f"{free / 1e6:.0f} MB are free."
+        )
+
+
 def _missing(keys: list[bytes], known: set[bytes]) -> list[int]:
     first: dict[bytes, int] = {}
     for place, key in enumerate(keys):
@@ -173,10 +187,14 @@ def _missing(keys: list[bytes], known: set[bytes]) -> list[int]:
 
 def _publish(folder: Path, revision: str, new: Path) -> None:
     target = new.with_name(revision)
-    # Same name, same content: what stands there is an earlier, unfinished or damaged try.
-    shutil.rmtree(target, ignore_errors=True)
-    new.rename(target)
     before = current_revision(folder)
+    if target == before and all((target / part.name).exists() for part in new.iterdir()):
+        # Same name, same content, and in use: only what it was made from is said anew.
+        (new / "manifest.json").replace(target / "manifest.json")
+    else:
+        # What stands there is an earlier, unfinished or damaged try.
+        shutil.rmtree(target, ignore_errors=True)
+        new.rename(target)
     point_to(folder, revision)
     # The last revision stays, for readers that were about to open it.
     for other in (folder / "revisions").iterdir():
@@ -217,6 +235,9 @@ def _fingerprint(reader: Reader, source: Path, embedder: str, options: IngestOpt
     for file in reader.files(source):
         seen.update(file.name.encode())
         try:
+            if not file.path.is_file():
+                seen.update(b"not a file")
+                continue
             with file.path.open("rb") as data:
                 seen.update(hashlib.file_digest(data, "sha256").digest())
         except OSError as error:
@@ -263,7 +284,7 @@ def _disk_errors(library: Path) -> Iterator[None]:
     """Say in one sentence that the disk is full or cannot be written."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.DatabaseError, IndexUnavailable) as error:
         raise DiskFull(f"The index cannot be written to {library}: {error}.") from error
     except OSError as error:
         if error.errno in _FULL:

@@ -17,23 +17,25 @@ _ADMONITION = re.compile(r"^[ \t]*:{3,}[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\]|(.*))
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 _TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~$])")
-_MATH = re.compile(r"\$\$?")
+_MATH = re.compile(r"(?<!\\)\$\$?")
 _SPACE = re.compile(r"\s+")
 
 
 def inline_plain(text: str) -> str:
     """Strip inline markup, keep the words, fold white space: one rendered sentence."""
+    held: list[str] = []
+
+    def hold(kept: str) -> str:
+        held.append(kept)
+        return f"\x00{len(held) - 1}\x00"
+
+    # Code and escapes first: `a[i][j]` is not a link, and \_x\_ is not emphasis.
+    text = _CODE.sub(lambda m: hold(m[2].strip()), text.replace("\x00", " "))
+    text = _ESCAPE.sub(lambda m: hold(m[1]), text)
     text = _FOOTNOTE.sub("", text)
     text = _IMAGE.sub(r"\1", text)
     text = _LINK.sub(r"\1", text)
     text = _AUTOLINK.sub(r"\1", text)
-    held: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        held.append(match[2].strip())
-        return f"\x00{len(held) - 1}\x00"
-
-    text = _CODE.sub(hold, text)
     for pattern, keep in (
         (_STRONG, r"\2"),
         (_EMPHASIS, r"\1"),
@@ -41,7 +43,6 @@ def inline_plain(text: str) -> str:
         (_STRIKE, r"\1"),
     ):
         text = pattern.sub(keep, text)
-    text = _ESCAPE.sub(r"\1", text)
     text = re.sub(r"\x00(\d+)\x00", lambda m: held[int(m[1])], text)
     return _SPACE.sub(" ", text).strip()
 

@@ -14,10 +14,13 @@ _ABBREVIATION = re.compile(
     r"|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z])\.$"
 )
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*(?=\s|$)")
-_PROTECTED = re.compile(r"`+[^`]*`+|\$[^$\n]+\$|\]\([^)\s]*\)|https?://\S+")
+_PROTECTED = re.compile(
+    r"`+[^`]*`+|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)|\]\([^)\s]*\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
+)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
+_NUMBER = re.compile(r"^[ \t]*(\d+)[.)][ \t]+")
 _ADMONITION = re.compile(r"^[ \t]*:{3,}")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$")
 _LEAD = re.compile(r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
@@ -63,6 +66,7 @@ class _Blocks:
         self._start: int | None = None
         self._kind: Kind = "sentence"
         self._fence = ""
+        self._column = 0
 
     def walk(self) -> list[tuple[int, int, Kind]]:
         begin = 0
@@ -86,7 +90,7 @@ class _Blocks:
             self._close(begin + len(line))
 
     def _outside(self, begin: int, line: str) -> None:
-        kind = _line_kind(line)
+        kind = "sentence" if self._goes_on(line) else _line_kind(line)
         if kind != "sentence":
             self._close(begin)
         if kind in ("row", "heading"):
@@ -100,6 +104,15 @@ class _Blocks:
                 self._close(begin + len(line))
         elif kind is not None and self._start is None:
             self._open(begin, kind)
+            item = _ITEM.match(line)
+            self._column = item.end() if item else 0
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether a line that only looks like an item, `1996. It`, goes on with its paragraph."""
+        number = _NUMBER.match(line)
+        if self._start is None or not number or number[1] == "1":
+            return False
+        return len(line) - len(line.lstrip()) >= self._column
 
     def _open(self, begin: int, kind: Kind) -> None:
         self._start, self._kind = begin, kind

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import log
+from math import fsum, log
 
 import snowballstemmer
 
-_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[_./:+'’-][A-Za-z0-9]+)*\+{0,2}|[^\W_]+", re.UNICODE)
+_TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _STEMMER = snowballstemmer.stemmer("english")
 
@@ -91,5 +91,6 @@ class TermStatistics:
         """Give the share of the wanted terms' weight that is present, from 0 to 1."""
         have = set(present)
         need = set(wanted)
-        total = sum(self.weight(term) for term in need)
-        return sum(self.weight(term) for term in need & have) / total if total else 0.0
+        # Summed exactly: in any order, a part is never more than the whole.
+        total = fsum(self.weight(term) for term in need)
+        return fsum(self.weight(term) for term in need & have) / total if total else 0.0

@@ -1,4 +1,4 @@
-"""From raw scores to `similarity_score`: how likely a passage serves the question.
+"""From raw scores to `similarity_score`: how likely what was found holds the answer.
 
 The weights were fitted by `training/fit_calibration.py` on labelled questions and ship as JSON
 beside this file, with the data they were fitted on and how well they hold on other data.
@@ -13,6 +13,9 @@ from math import exp
 
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
+
+FADE = 0.2
+"""How much of the similarity is gone for a passage that is merely in the same book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,8 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The two fitted models for one embedder."""
+    """What was fitted for one embedder and one reader."""
 
-    similarity: Logistic
     answerability: Logistic
 
 
@@ -40,11 +42,9 @@ class Calibration:
 def load_calibration(embedder: str) -> Calibration:
     """Read the calibration fitted for an embedder."""
     folder = resources.files("quire.retrieve") / "calibration"
-    file = folder / f"{embedder.partition('@')[0]}.json"
-    data = json.loads(file.read_text("utf-8"))
-    return Calibration(
-        *(Logistic(data[n]["bias"], data[n]["weights"]) for n in ("similarity", "answerability"))
-    )
+    data = json.loads((folder / f"{embedder.partition('@')[0]}.json").read_text("utf-8"))
+    fitted = data["answerability"]
+    return Calibration(Logistic(fitted["bias"], fitted["weights"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Signals:
     floor: float
     """The cosine of passages that are merely in the same book: a short or sloppy question has low
     cosines throughout, and only what stands out from them means something."""
+    passages: Sequence[float]
+    """The reader's opinion of the best passages as a whole."""
     evidence: Sequence[Evidence]
     """Sentences of the passages, best first."""
     statistics: TermStatistics
@@ -76,6 +78,7 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     return {
         "reader": _bounded(read[0] if read else UNREAD),
         "reader_second": _bounded(read[1] if len(read) > 1 else UNREAD),
+        "reader_passage": _bounded(max(signals.passages, default=UNREAD)),
         "cosine": max(signals.cosines, default=0.0),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
         "sentence": best,
@@ -85,20 +88,16 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     }
 
 
-def similarity_features(
-    signals: Signals, place: int, number: int, answerability: float
-) -> dict[str, float]:
-    """Describe how the passage at `place`, numbered `number`, serves the question."""
-    own = [e.score for e in signals.evidence if e.passage.number == number and e.score > UNREAD]
-    return {
-        "answerability": answerability,
-        "reader": _bounded(max(own, default=UNREAD)),
-        "cosine": signals.cosines[place],
-        "lift": signals.cosines[place] - signals.floor,
-        "coverage": signals.statistics.coverage(
-            terms(signals.question), terms(signals.texts[place])
-        ),
-    }
+def similarity_of(cosine: float, signals: Signals, answerability: float) -> float:
+    """Give a passage's similarity: that of the best is the probability that the answer is there.
+
+    The further a passage is from the question, measured between the best passage and what is merely
+    in the same book, the less of it is left.
+    """
+    best = max(signals.cosines)
+    reach = best - signals.floor
+    closeness = (cosine - signals.floor) / reach if reach > 0 else 1.0
+    return answerability * (1 - FADE * (1 - max(0.0, min(1.0, closeness))))
 
 
 def _bounded(score: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quire.ports import Reader
-from quire.prose.plain import inline_plain
+from quire.prose.plain import inline_plain, plain
 from quire.prose.sentences import Span, split_spans
 from quire.prose.terms import TermStatistics, terms
 
@@ -14,6 +14,8 @@ HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
 QUOTAS = (8, 5, 4, 3, 3)
 """How many sentences of the first, second, … passage are read closely."""
+WHOLE = 3
+"""How many passages are also read as a whole."""
 MAX_TEXT = 600
 MEMORY = 4096
 """How many sentence scores are remembered."""
@@ -84,6 +86,13 @@ class EvidenceReader:
             [*read, *rest], key=lambda e: (-e.score, -e.coverage, e.passage.number, e.place)
         )
 
+    def read(
+        self, question: str, passages: Sequence[Passage], statistics: TermStatistics
+    ) -> tuple[list[Evidence], list[float]]:
+        """Score sentences, best first, and the first passages as a whole."""
+        whole = [f"{p.heading}: {plain(p.text)[:MAX_TEXT]}" for p in passages[:WHOLE]]
+        return self.rank(question, passages, statistics), self._read(question, whole)
+
     def _read(self, question: str, texts: Sequence[str]) -> list[float]:
         known = {text: self._known.get((question, text)) for text in texts}
         new = [text for text, score in known.items() if score is None]
@@ -95,7 +104,23 @@ class EvidenceReader:
 
 
 def _read_as(evidence: Evidence) -> str:
-    return f"{evidence.passage.heading}: {inline_plain(evidence.text)[:MAX_TEXT]}"
+    """Give a sentence with what it is read under: its heading, and a table's first row."""
+    text = evidence.text
+    if evidence.span.kind == "row":
+        spans = split_spans(evidence.passage.text)
+        first = table_start(spans, evidence.place)
+        text = (
+            f"{spans[first].of(evidence.passage.text)} {text}" if first < evidence.place else text
+        )
+        text = text.replace("|", " ")
+    return f"{evidence.passage.heading}: {inline_plain(text)[:MAX_TEXT]}"
+
+
+def table_start(spans: Sequence[Span], place: int) -> int:
+    """Give the place of the first row of the table that the row at `place` stands in."""
+    while place > 0 and spans[place - 1].kind == "row":
+        place -= 1
+    return place
 
 
 def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> list[Evidence]:
@@ -123,6 +148,6 @@ def _worth_reading(found: Sequence[Evidence], passages: Sequence[Passage]) -> li
 
 
 def _answers_in_form(evidence: Evidence) -> bool:
-    """Leave out questions, such as exercises, and headings: they answer nothing."""
-    text = evidence.text.rstrip("*_ ")
-    return evidence.span.kind != "heading" and not text.endswith("?")
+    """Leave out questions, such as exercises, headings and pictures: they answer nothing."""
+    text = evidence.text.strip("*_ ")
+    return evidence.span.kind != "heading" and not text.endswith("?") and text[:2] != "!["

@@ -90,6 +90,14 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     return _filled(asked, last) or question
 
 
+def question_with_topic(question: str, history: Sequence[Exchange]) -> str | None:
+    """Give the question with the earlier topic beside it; nothing if it names that itself."""
+    topic = topic_of(history[-1]) if history else ""
+    if not topic or set(terms(topic)) <= set(terms(question)):
+        return None
+    return f"{question.rstrip('?. ')} ({topic})?"
+
+
 def topic_of(exchange: Exchange) -> str:
     """Give the words an earlier question was about."""
     return parse(exchange.question).topic or "".join(exchange.headings[:1])

@@ -11,7 +11,7 @@ from quire.retrieve.calibrate import (
     Calibration,
     Signals,
     answerability_features,
-    similarity_features,
+    similarity_of,
 )
 from quire.retrieve.evidence import EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
@@ -48,36 +48,39 @@ class Searcher:
         self, index: Index, question: str, *, filters: Filters, top_k: int
     ) -> SearchResult:
         """Give the `top_k` best chunks of the index for a standalone question."""
+        hits, signals = await self.look(index, question, filters, top_k)
+        if not hits:
+            return SearchResult((), 0.0)
+        answerability = self._calibration.answerability(answerability_features(signals))
+        scored = tuple(
+            replace(hit, similarity=similarity_of(hit.cosine, signals, answerability))
+            for hit in hits
+        )
+        return SearchResult(scored, answerability)
+
+    async def look(
+        self, index: Index, question: str, filters: Filters, top_k: int
+    ) -> tuple[list[Hit], Signals]:
+        """Search and read, without deciding what it means."""
         # The models release the interpreter lock, so other questions go on meanwhile.
         vector = await asyncio.to_thread(self._embedder.embed_query, question)
         rankings = index.rank(question, vector, filters=filters, depth=self._options.depth)
         order = fuse(rankings, self._options)
         found = _distinct(index.fetch(order[: top_k * 2 + 2]))[:top_k]
-        if not found:
-            return SearchResult((), 0.0)
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
-        signals = await asyncio.to_thread(self.read, index, question, hits, floor_of(rankings))
-        answerability = self._calibration.answerability(answerability_features(signals))
-        scored = tuple(
-            replace(hit, similarity=self._similarity(signals, place, answerability))
-            for place, hit in enumerate(hits)
+        passages = passages_of(hits)
+        read, whole = await asyncio.to_thread(
+            self._evidence.read, question, passages, index.statistics
         )
-        return SearchResult(scored, answerability)
-
-    def read(self, index: Index, question: str, hits: Sequence[Hit], floor: float) -> Signals:
-        """Read the hits against the question."""
-        return Signals(
+        return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
             cosines=[hit.cosine for hit in hits],
-            floor=floor,
-            evidence=self._evidence.rank(question, passages_of(hits), index.statistics),
+            floor=floor_of(rankings),
+            passages=whole,
+            evidence=read,
             statistics=index.statistics,
         )
-
-    def _similarity(self, signals: Signals, place: int, answerability: float) -> float:
-        features = similarity_features(signals, place, place + 1, answerability)
-        return self._calibration.similarity(features)
 
 
 def context(chunk: Chunk) -> str:

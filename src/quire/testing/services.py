@@ -15,10 +15,7 @@ from quire.testing.doubles import HashEmbedder, WordReader
 from quire.threads.store import SqlThreadStore
 from quire.verify.judges import LexicalJudge
 
-PLAIN_CALIBRATION = Calibration(
-    similarity=Logistic(0.0, {"answerability": 4.0, "reader": 1.0, "coverage": 1.0}),
-    answerability=Logistic(0.0, {"reader": 8.0}),
-)
+PLAIN_CALIBRATION = Calibration(answerability=Logistic(1.0, {"reader": 8.0}))
 """Calls passages relevant when the reader likes their sentences."""
 
 

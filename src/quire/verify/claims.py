@@ -8,8 +8,15 @@ from quire.prose.plain import inline_plain
 from quire.prose.sentences import Kind, Span, split_spans
 from quire.prose.terms import terms
 
-_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_LEADING_MARKS = re.compile(rf"(?:{_MARK.pattern})+")
+_MARKS = r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()"
+_LEADING_MARKS = re.compile(rf"(?:{_MARKS})+")
+_MARK_TO_COME = re.compile(rf"(?:{_MARKS})*\s*\[[\d,;\s]*")
+_INLINE = re.compile(r"(?<!`)`+(?!`)[^`]+`+|\$(?=\S)[^$\n]+?(?<=\S)\$")
+_MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}")
+"""A mark, or code and math, which are stepped over: `ranges[0]` names no passage."""
+_OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
+_BETWEEN_ROWS = re.compile(r"\s*(?:\|[-:| \t]*\s*)?")
+_BLANK_LINE = re.compile(r"[ \t]*\n[ \t]*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +44,39 @@ class PieceReader:
 
     def __init__(self) -> None:
         self._held = ""
+        self._done = 0
 
     def feed(self, text: str) -> Iterator[Piece]:
         """Take more text and give the pieces it completes."""
         self._held += text
-        spans = _joined(self._held)
+        open_from = _open_from(self._held)
         # The last span may go on, and the one before it may still get its mark.
-        yield from self._release(spans[:-1])
+        for span in _joined(self._held)[:-1]:
+            if span.end > open_from or _MARK_TO_COME.fullmatch(self._held, span.end):
+                break
+            yield from self._release(span)
+        if _BLANK_LINE.match(self._held, self._done):
+            # What follows is a block of its own: what came before says nothing about it.
+            self._held, self._done = self._held[self._done :], 0
 
     def finish(self) -> Iterator[Piece]:
         """Give what is left at the end of the text."""
-        yield from self._release(_joined(self._held))
-        self._held = ""
+        for span in _joined(self._held):
+            yield from self._release(span)
+        self._held, self._done = "", 0
 
-    def _release(self, spans: list[Span]) -> Iterator[Piece]:
-        done = 0
-        for span in spans:
-            raw = span.of(self._held)
-            marks = tuple(
-                int(number)
-                for found in _MARK.finditer(raw if span.kind != "code" else "")
-                for number in re.split(r"\D+", found[1])
-            )
-            text = raw if span.kind == "code" else _MARK.sub("", raw).strip()
-            end, after = _marks_after(self._held, span.end)
-            yield Piece(self._held[done : span.start], text, marks + after, span.kind)
-            done = end
-        self._held = self._held[done:]
+    def _release(self, span: Span) -> Iterator[Piece]:
+        if span.start < self._done:
+            return
+        raw = span.of(self._held)
+        verbatim = span.kind in ("code", "math")
+        lead = self._held[self._done : span.start]
+        marks = _numbers(lead) + _numbers("" if verbatim else raw)
+        text = raw if verbatim else _without_marks(raw).strip()
+        after = _LEADING_MARKS.match(self._held, span.end)
+        self._done = after.end() if after else span.end
+        marks += _numbers(after[0] if after else "")
+        yield Piece(_without_marks(lead), text, marks, span.kind)
 
 
 def split_pieces(text: str) -> tuple[Piece, ...]:
@@ -72,12 +85,22 @@ def split_pieces(text: str) -> tuple[Piece, ...]:
     return (*reader.feed(text), *reader.finish())
 
 
-def _marks_after(text: str, end: int) -> tuple[int, tuple[int, ...]]:
-    found = _LEADING_MARKS.match(text, end)
-    if not found:
-        return end, ()
-    numbers = tuple(int(n) for m in _MARK.finditer(found[0]) for n in re.split(r"\D+", m[1]))
-    return found.end(), numbers
+def _numbers(text: str) -> tuple[int, ...]:
+    """Give the passage numbers of every mark in the text."""
+    marks = (mark[1] for mark in _MARK.finditer(text) if mark[1])
+    return tuple(int(number) for mark in marks for number in re.split(r"\D+", mark))
+
+
+def _without_marks(text: str) -> str:
+    return _MARK.sub(lambda found: "" if found[1] else found[0], text)
+
+
+def _open_from(text: str) -> int:
+    """Give where inline code or math begins that has not ended: a period in it ends nothing."""
+    block = text.rfind("\n\n") + 1
+    closed = _INLINE.sub(lambda found: " " * len(found[0]), text[block:])
+    found = _OPEN.search(closed)
+    return block + found.start() if found else len(text)
 
 
 def _joined(text: str) -> list[Span]:
@@ -88,11 +111,17 @@ def _joined(text: str) -> list[Span]:
             continue
         marks = _LEADING_MARKS.match(text, span.start)
         start = marks.end() if marks and marks.end() < span.end else span.start
-        if spans and span.kind == spans[-1].kind == "row":
+        if _is_next_row(text, spans, span):
             spans[-1] = Span(spans[-1].start, span.end, "row")
         else:
             spans.append(Span(_skip_space(text, start), span.end, span.kind))
     return spans
+
+
+def _is_next_row(text: str, spans: list[Span], span: Span) -> bool:
+    if not spans or not span.kind == spans[-1].kind == "row":
+        return False
+    return _BETWEEN_ROWS.fullmatch(text, spans[-1].end, span.start) is not None
 
 
 def _skip_space(text: str, start: int) -> int:

@@ -14,26 +14,19 @@ LEVELS: tuple[tuple[Level, float, int], ...] = (
 """Level, least average similarity, least number of passages."""
 
 
-def score_confidence(
-    hits: Sequence[Hit], *, top_k: int, answerability: float, min_answerability: float
-) -> Confidence:
+def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -> Confidence:
     """Measure the passages that passed the threshold and decide whether to answer.
 
     The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
-    any level. Passages that do not hold the answer are insufficient, however similar they are.
+    any level.
     """
     scores = [hit.similarity for hit in hits]
     average = sum(scores) / len(scores) if scores else 0.0
     level: Level = "insufficient"
-    if answerability >= min_answerability:
-        level = next(
-            (
-                name
-                for name, least, count in LEVELS
-                if average >= least and len(hits) >= min(count, top_k)
-            ),
-            "insufficient",
-        )
+    for name, least, count in LEVELS:
+        if average >= least and len(hits) >= min(count, top_k):
+            level = name
+            break
     return Confidence(
         average_similarity=average,
         min_similarity=min(scores, default=0.0),

@@ -18,7 +18,12 @@ def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim,
         return _claim(piece, verdict, ()), piece.lead + piece.text
     passages = [hit.chunk.text for hit in hits]
     verdict = judge.judge(piece.text, passages, [number - 1 for number in piece.marks])
-    citations = tuple(_cite(hits[number - 1], number, a, b) for number, a, b in verdict.evidence)
+    # Code and math are rendered with other characters than their source: no link can find them.
+    exact = piece.kind in ("sentence", "item", "heading")
+    citations = tuple(
+        _cite(hits[number - 1], number, (start, end), exact=exact)
+        for number, start, end in verdict.evidence
+    )
     numbers = dict.fromkeys(citation.number for citation in citations)
     marks = "".join(f"[{number}]" for number in numbers)
     glue = "\n\n" if piece.kind in ("code", "row", "math") else " "
@@ -27,8 +32,9 @@ def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim,
     )
 
 
-def _cite(hit: Hit, number: int, start: int, end: int) -> Citation:
+def _cite(hit: Hit, number: int, place: tuple[int, int], *, exact: bool) -> Citation:
     chunk = hit.chunk
+    start, end = place
     words = chunk.text[start:end]
     return Citation(
         number=number,
@@ -38,7 +44,7 @@ def _cite(hit: Hit, number: int, start: int, end: int) -> Citation:
         quote=words,
         start=start,
         end=end,
-        url=sentence_link(chunk.url, words),
+        url=sentence_link(chunk.url, words) if exact else chunk.url,
     )
 
 

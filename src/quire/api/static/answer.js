@@ -1,7 +1,15 @@
 // How one question and its answer look.
 
 import { announce, copyButton, make } from "./dom.js";
-import { plainText, renderBlock, renderMarkdown, splitBlocks, tagMarks } from "./markdown.js";
+import {
+  codeBox,
+  isCode,
+  plainText,
+  renderBlock,
+  renderMarkdown,
+  splitBlocks,
+  tagMarks,
+} from "./markdown.js";
 import { citedSources, contextLink, copyable, place } from "./sources.js";
 
 const PROGRESS = {
@@ -108,7 +116,7 @@ export class TurnView {
 
   openQuote(mark, claim, number, focus) {
     const quotes = this.quotesOf(claim, number);
-    const partly = this.turn.claims[claim].verdict === "partly";
+    const { text, verdict } = this.turn.claims[claim];
     const close = make("button", { type: "button", class: "quiet", onclick: () => closeQuote() }, "Close");
     const panel = make(
       "div",
@@ -120,12 +128,10 @@ export class TurnView {
         "aria-label": `Source ${number}: ${place(quotes[0])}`,
       },
       make("p", { class: "where" }, make("span", {}, place(quotes[0])), close),
-      partly ? make("p", { class: "note" }, "The book supports this statement in part.") : null,
-      ...quotes.flatMap((quote) => this.quote(quote)),
+      verdict === "partly" ? make("p", { class: "note" }, "The book supports this in part.") : null,
+      ...quotes.flatMap((quote) => this.quote(quote, isCode(text))),
     );
-    const item = mark.closest("li");
-    if (item) item.append(panel);
-    else this.blocks.find((block) => block.node.contains(mark)).node.after(panel);
+    insertAfter(mark, panel);
     mark.setAttribute("aria-expanded", "true");
     mark.setAttribute("aria-controls", panel.id);
     opened = { mark, panel, claim, number };
@@ -134,10 +140,13 @@ export class TurnView {
     panel.scrollIntoView({ block: "nearest" });
   }
 
-  quote(citation) {
+  quote(citation, ofCode) {
     const here = contextLink(this.turn, citation);
+    // The quote of a block of code comes without its fence, and must not be read as Markdown.
+    const bare = ofCode && !isCode(citation.quote);
+    const words = bare ? [codeBox(citation.quote)] : renderMarkdown(citation.quote);
     return [
-      make("blockquote", {}, ...renderMarkdown(citation.quote)),
+      make("blockquote", {}, ...words),
       make(
         "p",
         { class: "links" },
@@ -196,15 +205,15 @@ export class TurnView {
 
   refusal() {
     const { turn } = this;
-    const places = new Map(turn.sources.map((source) => [place(source), source]).reverse());
-    const nearest = [...places].reverse().slice(0, NEAREST);
+    const names = turn.sources.map(place);
+    const nearest = turn.sources.filter((_, i) => names.indexOf(names[i]) === i).slice(0, NEAREST);
     return make(
       "div",
       { class: "refusal" },
       make("h3", {}, "Not in the book"),
       make("p", {}, turn.text),
       nearest.length ? make("h4", {}, "Nearest passages") : null,
-      nearest.length ? make("ul", {}, ...nearest.map(([name, source]) => passage(turn, name, source))) : null,
+      nearest.length ? make("ul", {}, ...nearest.map((source) => passage(turn, source))) : null,
     );
   }
 
@@ -246,17 +255,38 @@ export function announceEnd(turn) {
   else announce(`Answer: ${plainText(tagMarks(turn.text, turn.claims))} ${CONFIDENCE[turn.confidence]}.`);
 }
 
+/** Puts the panel right below the sentence; a paragraph, which may not hold it, is parted for it. */
+function insertAfter(mark, panel) {
+  const anchor = mark.closest(".bound");
+  const paragraph = anchor.closest("p");
+  if (!paragraph) {
+    anchor.after(panel);
+    return;
+  }
+  const range = document.createRange();
+  range.setStartAfter(anchor);
+  range.setEndAfter(paragraph.lastChild);
+  const rest = range.extractContents();
+  paragraph.after(panel);
+  if (rest.textContent) panel.after(make("p", { class: "rest" }, rest));
+}
+
 function closeQuote({ refocus = true } = {}) {
   const { mark, panel } = opened;
   opened = null;
+  const rest = panel.nextElementSibling;
+  if (rest?.className === "rest") {
+    panel.previousElementSibling.append(...rest.childNodes);
+    rest.remove();
+  }
   panel.remove();
   mark.setAttribute("aria-expanded", "false");
   mark.removeAttribute("aria-controls");
   if (refocus) mark.focus();
 }
 
-function passage(turn, name, source) {
+function passage(turn, source) {
   const words = plainText(source.chunk_text);
   const preview = words.length > PREVIEW ? `${words.slice(0, PREVIEW).trimEnd()}…` : words;
-  return make("li", {}, make("a", { href: contextLink(turn, source) }, name), make("p", {}, preview));
+  return make("li", {}, make("a", { href: contextLink(turn, source) }, place(source)), make("p", {}, preview));
 }

@@ -48,6 +48,11 @@ export function tagMarks(text, claims) {
   return tagged + characters.slice(done).join("");
 }
 
+/** Tells whether a text is a fenced block of code. */
+export function isCode(text) {
+  return FENCE.test(text.trimStart().split("\n")[0]);
+}
+
 /** Cuts a text into blocks; equal `source` means equal rendering. */
 export function splitBlocks(text) {
   const lines = text.split("\n");
@@ -205,7 +210,8 @@ function cellsOf(line) {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-function codeBox(code) {
+/** Renders code as it stands. */
+export function codeBox(code) {
   const copy = copyButton("Copy", () => code, { class: "quiet copy" });
   return make("div", { class: "code" }, copy, scrollBox("Code", make("pre", {}, make("code", {}, code))));
 }

@@ -1,6 +1,8 @@
 """Docusaurus books: the addresses, titles and order of the built site, without building it."""
 
 import json
+import os
+import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,7 +20,7 @@ _CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs"
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 # Dates and version numbers look like prefixes but are names.
 _NOT_PREFIX = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$|^\d+[-_.]\d+.*$")
-_COMMENT = re.compile(r"//[^\n\"']*$|/\*.*?\*/", re.M | re.S)
+_COMMENT = re.compile(r"(?:^|(?<=[\s,;{}()\[\]]))(?://[^\n]*|/\*.*?\*/)", re.M | re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,12 @@ class SiteConfig:
     def address(self, slug: str) -> str:
         """Give the address of the page whose slug is `slug`."""
         path = "/".join(p.strip("/") for p in (self.base_url, self.route, slug) if p.strip("/"))
-        bare = f"{self.url}/{path}" if path else f"{self.url}/"
-        if self.trailing_slash is True and not bare.endswith("/"):
+        if path == self.base_url.strip("/"):
+            return f"{self.url}/{path}/" if path else f"{self.url}/"
+        bare = f"{self.url}/{path}"
+        if self.trailing_slash is True:
             return f"{bare}/"
-        if self.trailing_slash is None and slug.endswith("/") and not bare.endswith("/"):
+        if self.trailing_slash is None and slug.endswith("/"):
             return f"{bare}/"
         return bare
 
@@ -56,12 +60,32 @@ def _setting(config: str, name: str) -> str | None:
     return found[2].replace("\\'", "'") if found else None
 
 
+def _inside(config: str, name: str) -> str:
+    """Give what stands in the braces behind `name:`, without what stands in braces further in."""
+    kept: list[str] = []
+    for found in re.finditer(rf"\b{name}\s*:\s*\{{", config):
+        depth = 1
+        for char in config[found.end() :]:
+            depth += (char == "{") - (char == "}")
+            if depth == 0:
+                break
+            if depth == 1:
+                kept.append(char)
+    return "".join(kept)
+
+
 def read_config(root: Path, options: IngestOptions) -> SiteConfig:
-    """Read what is needed of `docusaurus.config.*` without running it."""
+    """Read what is needed of `docusaurus.config.*` without running it.
+
+    Raises:
+        UnreadableFile: the file cannot be opened or is not text.
+    """
     source = next((root / name for name in _CONFIGS if (root / name).is_file()), None)
-    config = _COMMENT.sub("", source.read_text("utf-8")) if source else ""
-    docs = re.search(r"\bdocs\s*:\s*\{(.*)", config, re.S)
-    inside = docs[1] if docs else ""
+    try:
+        config = _COMMENT.sub("", source.read_text("utf-8")) if source else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableFile(f"{source} cannot be read as text.") from error
+    inside = _inside(config, "docs")
     slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", config)
     route = _setting(inside, "routeBasePath")
     return SiteConfig(
@@ -88,13 +112,13 @@ def page_slug(name: str, front_matter: dict[str, Any]) -> str:
     slug = front_matter.get("slug")
     if isinstance(slug, str) and slug.startswith("/"):
         return slug
-    if isinstance(slug, str):
-        return "/" + "/".join([*folders, slug])
-    last = str(front_matter.get("id") or stem)
-    at_index = "id" not in front_matter and (
-        stem.lower() in ("index", "readme") or bool(folders and stem == folders[-1])
-    )
-    return "/" + "/".join([*folders, ""] if at_index else [*folders, last])
+    if isinstance(slug, str) and slug:
+        whole = posixpath.normpath("/" + "/".join([*folders, slug]))
+        return f"{whole}/" if slug.endswith("/") and whole != "/" else whole
+    # By the name as written: `02-index.md` is a page like any other.
+    at_index = path.stem.lower() in ("index", "readme", path.parent.name.lower())
+    last = "" if at_index else str(front_matter.get("id") or stem)
+    return "/" + "/".join([*folders, last])
 
 
 def read_category(folder: Path) -> Category:
@@ -105,11 +129,18 @@ def read_category(folder: Path) -> Category:
         try:
             text = file.read_text("utf-8")
             loaded = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
-        except (ValueError, yaml.YAMLError, OSError):
+        except (ValueError, yaml.YAMLError, OSError, RecursionError):
             continue
         data = loaded if isinstance(loaded, dict) else {}
-    place = data.get("position", position)
-    return Category(str(data.get("label") or name), float("inf") if place is None else float(place))
+    return Category(str(data.get("label") or name), _place(data.get("position", position)))
+
+
+def _place(value: object) -> float:
+    """Give a position as a number; what is none comes last."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return float("inf")
 
 
 class DocusaurusReader:
@@ -118,16 +149,17 @@ class DocusaurusReader:
     kind = "docusaurus"
 
     def recognises(self, root: Path) -> bool:
-        """Tell whether the folder, or the one above it, is a Docusaurus site."""
+        """Tell whether the folder is a Docusaurus site, or the docs folder of one."""
         return _site(root) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages and the files that decide their addresses and order."""
         site = _site(root) or root
         docs = site / read_config(site, IngestOptions()).docs
-        deciding = [site / name for name in _CONFIGS] + sorted(docs.rglob("_category_.*"))
+        categories = (SourceFile(p, str(p.relative_to(docs))) for p in docs.rglob("_category_.*"))
         return [
-            *(SourceFile(p, p.relative_to(site).as_posix()) for p in deciding if p.is_file()),
+            *(SourceFile(site / name, name) for name in _CONFIGS if (site / name).is_file()),
+            *sorted((_below(site, docs, f) for f in categories), key=lambda f: f.name),
             *(_below(site, docs, f) for f in markdown_files(docs)),
         ]
 
@@ -155,21 +187,28 @@ class DocusaurusReader:
 
 
 def _site(root: Path) -> Path | None:
-    for folder in (root, root.resolve().parent):
-        if any((folder / name).is_file() for name in _CONFIGS):
-            return folder
+    if _configured(root):
+        return root
+    above = root.resolve().parent
+    if _configured(above):
+        docs = above / read_config(above, IngestOptions()).docs
+        return above if docs.resolve() == root.resolve() else None
     return None
 
 
+def _configured(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _CONFIGS)
+
+
 def _below(site: Path, docs: Path, file: SourceFile) -> SourceFile:
-    return SourceFile(file.path, (docs / file.name).relative_to(site).as_posix())
+    # The pages may lie beside the site: `path: '../docs'`.
+    return SourceFile(file.path, Path(os.path.relpath(docs / file.name, site)).as_posix())
 
 
 def _order(docs: Path, file: SourceFile, parsed: ParsedPage) -> tuple[tuple[float, str], ...]:
     place = PurePosixPath(file.name)
     folders = [docs.joinpath(*place.parts[:n]) for n in range(1, len(place.parts))]
-    own = parsed.front_matter.get("sidebar_position", split_prefix(place.stem)[0])
-    position = float(own) if isinstance(own, int | float) else float("inf")
+    position = _place(parsed.front_matter.get("sidebar_position", split_prefix(place.stem)[0]))
     return (*((read_category(f).position, f.name) for f in folders), (position, place.name))
 
 

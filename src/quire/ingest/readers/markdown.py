@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,7 @@ def parse_page(text: str, *, mdx: bool) -> ParsedPage:
     Raises:
         UnreadableFile: the front matter or a comment is broken.
     """
-    front_matter, body = split_front_matter(text.replace("\r\n", "\n"))
+    front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
     body = strip_markup(body, mdx=mdx)
     lines = body.split("\n")
     title = str(front_matter["title"]) if front_matter.get("title") else None
@@ -122,7 +123,13 @@ def markdown_files(root: Path, skipped: list[Skipped] | None = None) -> Iterator
     if root.is_file():
         yield SourceFile(root, root.name)
         return
-    for folder, folders, names in os.walk(root):
+
+    def report(error: OSError) -> None:
+        if skipped is not None:
+            where = Path(error.filename).relative_to(root).as_posix()
+            skipped.append(Skipped(source=where, reason=f"cannot be opened: {error.strerror}"))
+
+    for folder, folders, names in os.walk(root, onerror=report):
         here = Path(folder)
         for name in sorted(folders):
             if (here / name).is_symlink() and skipped is not None:
@@ -146,7 +153,10 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
         UnreadableFile: it is too large, not text, or cannot be opened.
     """
     try:
-        size = file.path.stat().st_size
+        status = file.path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile("is not an ordinary file")
+        size = status.st_size
         if size > options.max_page_bytes:
             raise UnreadableFile(
                 f"{size / 1e6:.1f} MB is more than the limit of {options.max_page_bytes / 1e6:g} MB"

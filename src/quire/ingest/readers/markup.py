@@ -6,21 +6,25 @@ from typing import Any
 import yaml
 
 from quire.errors import UnreadableFile
+from quire.ingest.readers.headings import split_explicit_id
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
-_PROTECTED = re.compile(
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+_MARKUP = (
     rf"(?P<code>{_FENCED}|(?P<tick>`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)(?P=tick)(?!`))"
     r"|(?P<math>\$\$.+?\$\$|(?<![\\$\w])\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d))"
     r"|(?P<comment><!--.*?-->|\{/\*.*?\*/\})"
     r"|(?P<open><!--|\{/\*)"
-    r"|(?P<esm>^(?:import\s+(?:[\w{*][^\n]*?\sfrom\s+)?['\"][^\n]*"
-    r"|export\s+(?:const|let|var|function|default|async)\b.*?(?=\n[ \t]*\n|\Z)))"
-    r"|(?P<tag></?[A-Za-z][\w.:-]*(?:\s+(?:[^<>\"'{}]|\"[^\"]*\"|'[^']*'|\{(?:[^{}]|\{[^{}]*\})*\})*)?"
-    r"\s*/?>|</?>)"
-    r"|(?P<expression>\{(?!\#)(?:[^{}\n]|\{[^{}\n]*\})*\})",
-    re.S | re.M,
+    r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"])*?\sfrom\s+)?['\"][^\n]*"
+    r"|export\s+(?:(?:const|let|var|function|class|default|async)\b|[{*])"
+    r".*?(?=\n[ \t]*\n(?![ \t)\]}])|\Z)))"
+    # Possessive, so that a tag that never ends is given up at once.
+    r"|(?P<tag></?[A-Za-z][\w.:-]*+"
+    rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{_BRACES})*+)?/?>|</?>)"
 )
+_MD = re.compile(_MARKUP, re.S | re.M)
+_MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){_BRACES})", re.S | re.M)
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
@@ -34,7 +38,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         data = yaml.safe_load(found[1])
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
         raise UnreadableFile(f"front matter is not valid YAML (line {line})") from error
     if data is not None and not isinstance(data, dict):
@@ -50,17 +54,32 @@ def strip_markup(text: str, *, mdx: bool) -> str:
     """
 
     def keep(match: re.Match[str]) -> str:
-        kind = match.lastgroup
         if match["code"] is not None or match["math"] is not None:
             return match[0]
         if match["open"] is not None:
             line = text.count("\n", 0, match.start()) + 1
             raise UnreadableFile(f"the comment opened in line {line} is never closed")
-        if match["expression"] is not None and not mdx:
+        if match["esm"] is not None and _inside_paragraph(text, match.start()):
+            return match[0]
+        if match["comment"] is not None and _is_heading_id(text, match):
             return match[0]
         if match["tag"] is not None and re.match(r"<(?:br|hr)\b", match[0]):
             return " " + "\n" * match[0].count("\n")
-        del kind
         return "\n" * match[0].count("\n")
 
-    return _PROTECTED.sub(keep, text)
+    return (_MDX if mdx else _MD).sub(keep, text)
+
+
+def _inside_paragraph(text: str, place: int) -> bool:
+    """Whether `place` begins a line of running prose, where an `export` is only a word."""
+    blank = text.rfind("\n\n", 0, place)
+    before = text[blank + 2 if blank >= 0 else 0 : place].strip("\n")
+    if before.startswith(("import ", "export ")):
+        return False
+    return bool(re.match(r"[\w*_\[(\"'“‘]", before[before.rfind("\n") + 1 :]))
+
+
+def _is_heading_id(text: str, comment: re.Match[str]) -> bool:
+    """Whether a comment is the id that its author gave to a heading: `## Title {/* #id */}`."""
+    line = text[text.rfind("\n", 0, comment.start()) + 1 : comment.start()]
+    return line.startswith("#") and split_explicit_id(comment[0])[1] is not None

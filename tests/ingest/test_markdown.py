@@ -1,0 +1,197 @@
+from pathlib import Path
+
+import pytest
+
+from quire.domain import Block, Section, Skipped
+from quire.errors import UnreadableFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
+from quire.ingest.readers.markdown import MarkdownReader, markdown_files, parse_page, read_text
+
+OPTIONS = IngestOptions()
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_md", ".md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def test_a_page_is_cut_into_sections_with_their_path_and_anchor() -> None:
+    page = parse_page(
+        "Before.\n\n# Lamps\n\nOne.\n\n## Lens\n\nTwo.\n\n### Rings\n\nThree.\n\n## Oil {#fuel}\n\nFour.\n",
+        mdx=False,
+    )
+
+    assert page.heading == "Lamps"
+    assert [(s.path, s.anchor, s.blocks[0].text) for s in page.sections] == [
+        (("Lamps",), "", "Before."),
+        (("Lamps",), "", "One."),
+        (("Lamps", "Lens"), "lens", "Two."),
+        (("Lamps", "Lens", "Rings"), "rings", "Three."),
+        (("Lamps", "Oil"), "fuel", "Four."),
+    ]
+
+
+def test_the_title_of_the_front_matter_stands_above_every_section() -> None:
+    page = parse_page("---\ntitle: Lamps\n---\n## Lens\n\nText.\n", mdx=False)
+
+    assert page.heading is None
+    assert page.sections == (
+        Section(path=("Lamps", "Lens"), anchor="lens", blocks=(Block(kind="prose", text="Text."),)),
+    )
+
+
+def test_a_second_heading_of_the_first_level_is_a_section() -> None:
+    page = parse_page("# Lamps\n\nOne.\n\n# Oil\n\nTwo.\n", mdx=False)
+
+    assert [(s.path, s.anchor) for s in page.sections] == [
+        (("Lamps",), ""),
+        (("Lamps", "Oil"), "oil"),
+    ]
+
+
+def test_a_heading_is_named_by_its_words_not_its_markup() -> None:
+    page = parse_page("## The `/cmd_vel` **topic**\n\nText.\n", mdx=False)
+
+    assert (page.sections[0].path, page.sections[0].anchor) == (
+        ("The /cmd_vel topic",),
+        "the-cmd_vel-topic",
+    )
+
+
+def test_headings_without_text_make_no_section() -> None:
+    assert parse_page("# One\n\n## Two\n\n***\n\n[ref]: https://x.y\n", mdx=False).sections == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("prose", "A paragraph\nof two lines."),
+        ("list", "- one\n- two\n\n  more of two"),
+        ("list", "3. three\n4. four"),
+        ("code", "```py\na\n\n# not a heading\n```"),
+        ("code", "    indented = 1"),
+        ("table", "| a | b |\n| - | - |\n| 1 | 2 |"),
+        ("math", "$$\nx\n\n= 1\n$$"),
+        ("math", "$$\nx\n$$ (label)"),
+        ("quote", "> said\n> so"),
+        ("admonition", ":::warning[Fog]\n\n## Not a section\n\nSound it.\n"),
+    ],
+)
+def test_each_block_keeps_its_kind_and_the_bytes_of_the_author(kind: str, text: str) -> None:
+    closing = ":::\n\n" if kind == "admonition" else "\n"
+    page = parse_page(f"Before.\n\n{text}\n{closing}After.\n", mdx=False)
+
+    assert [b.kind for b in page.sections[0].blocks] == ["prose", kind, "prose"]
+    assert page.sections[0].blocks[1].text == text.rstrip()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_kind_of_line_end_gives_the_same_page(end: str) -> None:
+    text = "# Lamps\n\nOne\ntwo.\n\n## Lens\n\n- a\n- b\n"
+
+    assert parse_page(text.replace("\n", end), mdx=False) == parse_page(text, mdx=False)
+
+
+def test_files_are_found_in_order_without_hidden_ones_partials_and_packages(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, b_md="", a__z_md="", a__x_mdx="", _part_md="", notes="")
+    write(tmp_path, node_modules__p_md="")
+    (tmp_path / "_parts").mkdir()
+    (tmp_path / "_parts" / "p.md").touch()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "g.md").touch()
+    (tmp_path / "_hidden.md").touch()
+
+    found = [file.name for file in markdown_files(tmp_path)]
+
+    assert found == ["b.md", "a/x.mdx", "a/z.md"]
+
+
+def test_a_folder_that_links_to_its_parent_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, a__b_md="Text.")
+    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
+
+    book = MarkdownReader().read(tmp_path, OPTIONS)
+
+    assert [page.source for page in book.pages] == ["a/b.md"]
+    assert book.skipped == (
+        Skipped(source="a/loop", reason="link to a folder, not followed", failed=False),
+    )
+
+
+def test_a_folder_of_markdown_is_a_book_of_pages(tmp_path: Path) -> None:
+    write(tmp_path, lens_md="---\ntitle: The lens\n---\nRound.", oil__colza_md="# Colza\n\nOily.")
+    write(tmp_path, plain_md="No title.")
+
+    book = MarkdownReader().read(tmp_path, IngestOptions(site_url="https://lamps.example/"))
+
+    assert (book.title, book.kind, book.skipped) == (tmp_path.name, "markdown", ())
+    assert [(page.source, page.title, page.url) for page in book.pages] == [
+        ("lens.md", "The lens", "https://lamps.example/lens"),
+        ("plain.md", "plain", "https://lamps.example/plain"),
+        ("oil/colza.md", "Colza", "https://lamps.example/oil/colza"),
+    ]
+
+
+def test_one_file_is_a_book_of_one_page(tmp_path: Path) -> None:
+    write(tmp_path, lens_md="Round.", other_md="Not in the book.")
+
+    book = MarkdownReader().read(tmp_path / "lens.md", OPTIONS)
+
+    assert (book.title, [page.url for page in book.pages]) == ("lens", ["/lens"])
+    assert MarkdownReader().files(tmp_path / "lens.md") == [
+        SourceFile(tmp_path / "lens.md", "lens.md")
+    ]
+
+
+def test_a_page_that_cannot_be_read_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
+    write(tmp_path, bad_md="---\n[\n---\n", good_md="Text.")
+
+    book = MarkdownReader().read(tmp_path, OPTIONS)
+
+    assert [page.source for page in book.pages] == ["good.md"]
+    assert book.skipped == (
+        Skipped(source="bad.md", reason="front matter is not valid YAML (line 3)"),
+    )
+
+
+def test_a_byte_order_mark_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf# Title\n")
+
+    assert read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS) == "# Title\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"PK\x03\x04\0\0", "is a binary file, not text"),
+        (b"caf\xe9", r"is not UTF-8 text \(byte 3\)"),
+        (b"x" * 2_000_001, r"2.0 MB is more than the limit of 2 MB \(QUIRE_INGEST__MAX_PAGE_BYTES\)"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_a_page_is_refused_with_its_reason(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
+    (tmp_path / "a.md").write_bytes(data)
+
+    with pytest.raises(UnreadableFile, match=reason):
+        read_text(SourceFile(tmp_path / "a.md", "a.md"), IngestOptions(max_page_bytes=2_000_000))
+
+
+def test_a_link_to_nothing_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to(tmp_path / "gone.md")
+
+    with pytest.raises(UnreadableFile, match="cannot be opened: No such file or directory"):
+        read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS)
+
+
+def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to("/dev/zero")
+
+    with pytest.raises(UnreadableFile, match="is not an ordinary file"):
+        read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS)

@@ -1,0 +1,68 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quire.prose.plain import inline_plain, plain
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("**bold** and __strong__", "bold and strong"),
+        ("*slanted* and _leaning_", "slanted and leaning"),
+        ("~~gone~~ text", "gone text"),
+        ("call `a_b.c_d` now", "call a_b.c_d now"),
+        ("call ``a `b` c`` now", "call a `b` c now"),
+        ("a [link](https://x.y) here", "a link here"),
+        ('a [link](x.md "its title") here', "a link here"),
+        ("a [link][ref] here", "a link here"),
+        ("a [`code`](x) link", "a code link"),
+        ("see ![a robot](robot.png)", "see a robot"),
+        ("mail <mailto:a@b.c> or <https://x.y>", "mail mailto:a@b.c or https://x.y"),
+        ("said so[^1] once", "said so once"),
+        ("[^1]: the note", "the note"),
+        (r"5 \* 3 and \_x\_", "5 * 3 and _x_"),
+        ("two\nlines   and\tmore ", "two lines and more"),
+    ],
+)
+def test_inline_markup_gives_way_to_its_words(source: str, seen: str) -> None:
+    assert inline_plain(source) == seen
+
+
+@pytest.mark.parametrize("kept", ["snake_case_name", "5 * 3 * 2", "__", "a[0]", "2 ** 3"])
+def test_what_only_looks_like_markup_is_kept(kept: str) -> None:
+    assert inline_plain(kept) == kept
+
+
+def test_code_is_kept_to_the_letter_even_if_it_looks_like_markup() -> None:
+    assert inline_plain("`a[i][j]`, `**x**` and `[a](b)`") == "a[i][j], **x** and [a](b)"
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("```python title='x'\nprint(1)\n```", "print(1)"),
+        ("~~~\nls\n~~~", "ls"),
+        (":::warning[Fog]\nSound the horn.\n:::", "Fog Sound the horn."),
+        (":::note Mind this\nText.\n:::", "Mind this Text."),
+        ("| a | b |\n| --- | --: |\n| 1 | 2 |", "a b 1 2"),
+        ("> Be brief.\n> > Be clear.", "Be brief. Be clear."),
+        ("- one\n- [x] two\n  1. three\n  2) four", "one two three four"),
+        ("$$\nx = 1\n$$", "x = 1"),
+        ("where $x$ is", "where x is"),
+        (r"it costs \$5 or \| so", "it costs $5 or | so"),
+    ],
+)
+def test_block_markup_gives_way_to_its_words(source: str, seen: str) -> None:
+    assert plain(source) == seen
+
+
+@given(st.text(st.sampled_from(list("ab1 \n`*_[]()!<>^~\\|$:-#\x00")), max_size=40))
+def test_any_text_gives_one_trimmed_line(text: str) -> None:
+    for seen in (plain(text), inline_plain(text)):
+        assert seen == " ".join(seen.split())
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1))
+def test_text_without_markup_stays_as_it_is(words: list[str]) -> None:
+    assert plain(" ".join(words)) == inline_plain(" ".join(words)) == " ".join(words)

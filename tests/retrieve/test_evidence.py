@@ -1,0 +1,164 @@
+from collections.abc import Sequence
+
+import pytest
+
+from quire.prose.terms import TermStatistics
+from quire.retrieve import evidence as evidence_module
+from quire.retrieve.evidence import QUOTAS, UNREAD, Evidence, EvidenceReader, Passage
+from quire.testing import WordReader
+
+NOTHING = TermStatistics()
+
+
+class CountingReader(WordReader):
+    """Remembers what it was given to read."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.read.extend(texts)
+        return super().score(question, texts)
+
+
+def passage(text: str, number: int = 1, heading: str = "The lens") -> Passage:
+    return Passage(number=number, text=text, heading=heading, similarity=0.9)
+
+
+def ranked(question: str, *texts: str) -> list[Evidence]:
+    passages = [passage(text, number) for number, text in enumerate(texts, start=1)]
+    return EvidenceReader(WordReader()).rank(question, passages, NOTHING)
+
+
+def test_the_sentence_with_the_question_words_comes_first() -> None:
+    found = ranked("Who winds the clockwork?", "Fog is wet. The keeper winds the clockwork.")
+
+    assert found[0].text == "The keeper winds the clockwork."
+    assert found[0].score > found[1].score
+
+
+def test_each_passage_has_a_quota_of_sentences_that_are_read() -> None:
+    text = " ".join(f"The lamp number {n} burns." for n in range(12))
+    found = ranked("Which lamp burns?", *[text] * (len(QUOTAS) + 1))
+
+    read = [e.passage.number for e in found if e.score > UNREAD]
+
+    assert [read.count(n) for n in range(1, 7)] == [*QUOTAS, QUOTAS[-1]]
+    assert len(found) == 12 * 6
+
+
+def test_the_sentences_closest_in_words_are_the_ones_read() -> None:
+    text = " ".join(f"Filler {n} stands here." for n in range(20)) + " The horn sounds in fog."
+
+    found = ranked("When does the horn sound?", text)
+
+    assert found[0].text == "The horn sounds in fog."
+
+
+@pytest.mark.parametrize(
+    "text", ["What is a lens?", "**Why does the lens turn?**", "# Lens", "## The lens turns"]
+)
+def test_questions_and_headings_are_never_read_as_evidence(text: str) -> None:
+    found = ranked("What is a lens?", f"{text}\n\nGlass is clear.")
+
+    assert [e.score for e in found if e.text == text] == [UNREAD]
+
+
+def test_a_sentence_is_scored_once_for_a_question() -> None:
+    reader = CountingReader()
+    evidence = EvidenceReader(reader)
+    passages = [passage("A lens bends light. A horn sounds.")]
+
+    first = evidence.rank("What bends light?", passages, NOTHING)
+    again = evidence.rank("What bends light?", passages, NOTHING)
+
+    assert first == again
+    assert reader.read == ["The lens: A lens bends light.", "The lens: A horn sounds."]
+
+
+def test_another_question_is_scored_anew() -> None:
+    reader = CountingReader()
+    evidence = EvidenceReader(reader)
+
+    evidence.rank("What bends light?", [passage("A lens bends light.")], NOTHING)
+    evidence.rank("What sounds?", [passage("A lens bends light.")], NOTHING)
+
+    assert len(reader.read) == 2
+
+
+def test_the_oldest_scores_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence_module, "MEMORY", 1)
+    reader = CountingReader()
+    evidence = EvidenceReader(reader)
+
+    for text in ("A lens bends light.", "A horn sounds.", "A horn sounds.", "A lens bends light."):
+        evidence.rank("What sounds?", [passage(text)], NOTHING)
+
+    assert [text.removeprefix("The lens: ") for text in reader.read] == [
+        "A lens bends light.",
+        "A horn sounds.",
+        "A lens bends light.",
+    ]
+
+
+def test_a_score_of_zero_is_remembered_too() -> None:
+    class Undecided(CountingReader):
+        def score(self, question: str, texts: Sequence[str]) -> list[float]:
+            return [0.0 for _ in super().score(question, texts)]
+
+    reader = Undecided()
+    evidence = EvidenceReader(reader)
+
+    evidence.rank("What?", [passage("A lens.")], NOTHING)
+    found = evidence.rank("What?", [passage("A lens.")], NOTHING)
+
+    assert found[0].score == 0.0
+    assert len(reader.read) == 1
+
+
+def test_equal_sentences_come_in_reading_order() -> None:
+    found = ranked("What shines?", "A lamp shines. A lamp shines.", "A lamp shines.")
+
+    assert [(e.passage.number, e.place) for e in found] == [(1, 0), (1, 1), (2, 0)]
+
+
+def test_a_heading_counts_for_part_of_a_sentence() -> None:
+    under = passage("It sounds in fog.", 1, heading="The horn")
+    inside = passage("The horn sounds in fog.", 2, heading="Weather")
+    without = passage("It sounds in fog.", 3, heading="Weather")
+
+    found = EvidenceReader(WordReader()).rank("horn", [under, inside, without], NOTHING)
+    coverage = {e.passage.number: e.coverage for e in found}
+
+    assert coverage[2] > coverage[1] > coverage[3] == 0.0
+
+
+def test_a_long_sentence_is_read_only_in_part() -> None:
+    reader = CountingReader()
+
+    EvidenceReader(reader).rank("What?", [passage("word " * 900)], NOTHING)
+
+    assert len(reader.read[0]) == len("The lens: ") + evidence_module.MAX_TEXT
+
+
+def test_a_question_without_words_of_meaning_covers_nothing() -> None:
+    assert ranked("What is it?", "A lens.")[0].coverage == 0.0
+
+
+def test_no_passages_give_no_evidence() -> None:
+    assert ranked("What is a lens?") == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "leans"),
+    [
+        ("It turns.", True),
+        ("**These** rings are thin.", True),
+        ("Otherwise the lamp goes out.", True),
+        ("The latter is thin.", True),
+        ("Items are thin.", False),
+        ("The lens is thin.", False),
+    ],
+)
+def test_a_sentence_that_begins_with_a_pronoun_leans_back(sentence: str, leans: bool) -> None:
+    assert ranked("What?", sentence)[0].leans_back is leans

@@ -1,0 +1,153 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quire.compose import Services
+from quire.domain import Chunk, Filters
+from quire.ports import Rankings, Vectors
+from quire.prose.terms import TermStatistics
+from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.options import SearchOptions
+from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of
+from quire.testing import HashEmbedder, WordReader
+from quire.testing.services import PLAIN_CALIBRATION
+from tests.verify.samples import chunk_of, hit_of
+
+OPTIONS = SearchOptions()
+
+
+def test_what_both_rankings_like_comes_first() -> None:
+    rankings = Rankings(dense=[("a", 0.9), ("b", 0.8)], keyword=[("b", 5.0), ("c", 4.0)])
+
+    assert fuse(rankings, OPTIONS)[0] == "b"
+
+
+def test_ties_fall_by_id_whatever_the_order_they_came_in() -> None:
+    one = Rankings(dense=[("b", 0.9), ("a", 0.9)], keyword=[])
+    other = Rankings(dense=[("a", 0.9), ("b", 0.9)], keyword=[])
+
+    assert fuse(one, OPTIONS) == fuse(other, OPTIONS) == ["a", "b"]
+
+
+def test_scores_that_differ_only_by_rounding_are_ties() -> None:
+    rankings = Rankings(dense=[("b", 0.900001), ("a", 0.9)], keyword=[])
+
+    assert fuse(rankings, OPTIONS) == ["a", "b"]
+
+
+def test_the_keyword_ranking_counts_by_its_weight() -> None:
+    rankings = Rankings(dense=[("meaning", 0.9)], keyword=[("words", 5.0)])
+
+    light = fuse(rankings, SearchOptions(keyword_weight=0.5))
+    heavy = fuse(rankings, SearchOptions(keyword_weight=2))
+
+    assert light == ["meaning", "words"]
+    assert heavy == ["words", "meaning"]
+
+
+def test_empty_rankings_give_nothing() -> None:
+    assert fuse(Rankings(dense=[], keyword=[]), OPTIONS) == []
+
+
+def test_the_floor_is_the_cosine_of_the_tail() -> None:
+    dense = [(str(n), 0.9) for n in range(20)] + [("x", 0.4), ("y", 0.2)]
+
+    assert floor_of(Rankings(dense=dense, keyword=[])) == pytest.approx(0.3)
+    assert floor_of(Rankings(dense=dense[:20], keyword=[])) == 0.0
+
+
+def test_a_chunk_is_read_with_its_headings() -> None:
+    assert context(chunk_of("**Thin** rings.")) == "Lamps The lens Orders Thin rings."
+
+
+def test_hits_are_numbered_from_one() -> None:
+    passages = passages_of([hit_of("One."), hit_of("Two.")])
+
+    assert [(p.number, p.text, p.heading) for p in passages] == [
+        (1, "One.", "The lens › Orders"),
+        (2, "Two.", "The lens › Orders"),
+    ]
+
+
+async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:
+    found = await tiny.searcher.search(
+        tiny.library.open("tiny"), "What is a Fresnel lens?", filters=Filters(), top_k=3
+    )
+
+    assert found.hits[0].chunk.section == "What a Fresnel lens is"
+    assert [hit.rank for hit in found.hits] == [1, 2, 3]
+    assert all(0 <= hit.similarity <= 1 and 0 <= hit.cosine <= 1 for hit in found.hits)
+    assert 0 <= found.answerability <= 1
+
+
+async def test_a_search_is_the_same_each_time(tiny: Services) -> None:
+    index = tiny.library.open("tiny")
+
+    one, two = [
+        await tiny.searcher.search(index, "focal length", filters=Filters(), top_k=5)
+        for _ in range(2)
+    ]
+
+    assert one == two
+
+
+async def test_filters_leave_out_the_rest_of_the_book(tiny: Services) -> None:
+    found = await tiny.searcher.search(
+        tiny.library.open("tiny"),
+        "What is a Fresnel lens?",
+        filters=Filters(chapter=("The keeper",)),
+        top_k=5,
+    )
+
+    assert {hit.chunk.chapter for hit in found.hits} == {"The keeper"}
+
+
+async def test_a_filter_that_fits_nothing_finds_nothing(tiny: Services) -> None:
+    found = await tiny.searcher.search(
+        tiny.library.open("tiny"), "lens", filters=Filters(section=("Nowhere",)), top_k=5
+    )
+
+    assert found.hits == ()
+    assert found.answerability == 0.0
+
+
+class Shelf:
+    """An index of given chunks, all ranked as given."""
+
+    book, title, revision = "shelf", "Shelf", "r1"
+    statistics = TermStatistics()
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self._chunks = {chunk.id: chunk for chunk in chunks}
+
+    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
+        order = [(identity, 1 - n / 10) for n, identity in enumerate(self._chunks)]
+        return Rankings(dense=order[:depth], keyword=[])
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
+        unit = np.eye(1, HashEmbedder.width, dtype=np.float32)[0]
+        return [(self._chunks[identity], unit) for identity in ids]
+
+
+async def test_of_chunks_with_the_same_text_only_the_best_is_found() -> None:
+    shelf = Shelf(
+        chunk_of("A lens.", identity="a"),
+        chunk_of("A lens.", identity="b"),
+        chunk_of("A horn.", identity="c"),
+    )
+    evidence = EvidenceReader(WordReader())
+    searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)
+
+    found = await searcher.search(shelf, "lens", filters=Filters(), top_k=2)
+
+    assert [hit.chunk.id for hit in found.hits] == ["a", "c"]
+
+
+async def test_no_more_than_top_k_are_found(tiny_data: Path, tiny: Services) -> None:
+    found = await tiny.searcher.search(
+        tiny.library.open("tiny"), "lens", filters=Filters(), top_k=1
+    )
+
+    assert len(found.hits) == 1

@@ -1,0 +1,39 @@
+"""What the README shows is run as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import SAMPLE
+
+ROOT = SAMPLE.parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def _run(command: list[str], data: Path) -> str:
+    environment = {**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"}
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
+    )
+    return run.stdout
+
+
+def test_the_python_example_prints_an_answer_and_its_quotes(sample_data: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+
+    printed = _run([sys.executable, "-c", code], sample_data)
+
+    assert "named object that performs one job" in printed
+
+
+def test_the_questions_shown_are_answered_as_shown(sample_data: Path) -> None:
+    shown = re.findall(r"```console\n\$ .venv/bin/quire ask \"(.*?)\"\n(.*?)```", README, re.S)
+    assert len(shown) == 2
+
+    for question, expected in shown:
+        printed = _run([sys.executable, "-m", "quire", "ask", question], sample_data)
+
+        first = expected.split("[", 1)[0].split("\n")[0].strip()
+        assert first in printed

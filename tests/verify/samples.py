@@ -1,0 +1,81 @@
+"""Chunks, hits and answers made from a few words."""
+
+from datetime import UTC, datetime
+
+from quire.domain import Answer, Chunk, Claim, Confidence, Hit
+
+NOON = datetime(2025, 1, 2, 12, tzinfo=UTC)
+
+
+def chunk_of(text: str, *, identity: str = "c1", **fields: object) -> Chunk:
+    given = {
+        "id": identity,
+        "book": "tiny",
+        "source_file": "docs/lamps/01-lens.md",
+        "part": "Lamps",
+        "chapter": "The lens",
+        "section": "Orders",
+        "path": ("The lens", "Orders"),
+        "url": "https://tiny.example/lamps/lens#orders",
+        "text": text,
+        "content_hash": f"hash of {text}",
+        "sequence": 1,
+        "total": 1,
+        "token_count": len(text.split()),
+        "processed_at": NOON,
+    }
+    return Chunk(**(given | fields))  # type: ignore[arg-type]
+
+
+def hit_of(
+    text: str = "A lens.",
+    *,
+    similarity: float = 0.9,
+    vector: tuple[float, ...] = (1.0, 0.0),
+    **fields: object,
+) -> Hit:
+    chunk = chunk_of(text, **fields)  # type: ignore[arg-type]
+    return Hit(chunk=chunk, rank=1, similarity=similarity, cosine=0.5, vector=vector)
+
+
+SURE = Confidence(
+    average_similarity=0.9,
+    min_similarity=0.9,
+    max_similarity=0.9,
+    num_chunks=1,
+    chunk_diversity=0.0,
+    level="high",
+    should_answer=True,
+    answerability=0.9,
+)
+
+
+def answer_of(text: str = "A lens.", *, thread_id: str = "t1", **fields: object) -> Answer:
+    given = {
+        "id": f"answer in {thread_id}",
+        "thread_id": thread_id,
+        "book": "tiny",
+        "revision": "r1",
+        "question": "What is it?",
+        "standalone_question": "What is a lens?",
+        "status": "answered",
+        "text": text,
+        "claims": (),
+        "withheld": (),
+        "hits": (),
+        "confidence": SURE,
+        "model": "scripted",
+        "created_at": NOON,
+    }
+    return Answer(**(given | fields))  # type: ignore[arg-type]
+
+
+def claim_of(text: str, **fields: object) -> Claim:
+    given = {
+        "text": text,
+        "start": 0,
+        "end": len(text),
+        "verdict": "supported",
+        "probability": 1.0,
+    }
+    return Claim(**(given | fields))  # type: ignore[arg-type]
