@@ -1,3 +1,4 @@
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -9,19 +10,13 @@ from quire.ingest.readers import SourceFile
 from quire.ingest.readers.markdown import MarkdownReader, markdown_files, parse_page, read_text
 
 OPTIONS = IngestOptions()
-
-
-def write(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = folder / name.replace("__", "/").replace("_md", ".md")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return folder
+WriteBook = Callable[[Mapping[str, str]], Path]
 
 
 def test_a_page_is_cut_into_sections_with_their_path_and_anchor() -> None:
     page = parse_page(
-        "Before.\n\n# Lamps\n\nOne.\n\n## Lens\n\nTwo.\n\n### Rings\n\nThree.\n\n## Oil {#fuel}\n\nFour.\n",
+        "Before.\n\n# Lamps\n\nOne.\n\n## Lens\n\nTwo.\n\n"
+        "### Rings\n\nThree.\n\n## Oil {#fuel}\n\nFour.\n",
         mdx=False,
     )
 
@@ -97,26 +92,19 @@ def test_every_kind_of_line_end_gives_the_same_page(end: str) -> None:
 
 
 def test_files_are_found_in_order_without_hidden_ones_partials_and_packages(
-    tmp_path: Path,
+    write_book: WriteBook,
 ) -> None:
-    write(tmp_path, b_md="", a__z_md="", a__x_mdx="", _part_md="", notes="")
-    write(tmp_path, node_modules__p_md="")
-    (tmp_path / "_parts").mkdir()
-    (tmp_path / "_parts" / "p.md").touch()
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "g.md").touch()
-    (tmp_path / "_hidden.md").touch()
+    left_out = ("_part.md", "_parts/p.md", ".git/g.md", "node_modules/n.md", "notes.txt")
+    book = write_book(dict.fromkeys(("b.md", "a/z.md", "a/x.mdx", *left_out), ""))
 
-    found = [file.name for file in markdown_files(tmp_path)]
-
-    assert found == ["b.md", "a/x.mdx", "a/z.md"]
+    assert [file.name for file in markdown_files(book)] == ["b.md", "a/x.mdx", "a/z.md"]
 
 
-def test_a_folder_that_links_to_its_parent_is_not_followed(tmp_path: Path) -> None:
-    write(tmp_path, a__b_md="Text.")
-    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
+def test_a_folder_that_links_to_its_parent_is_not_followed(write_book: WriteBook) -> None:
+    folder = write_book({"a/b.md": "Text."})
+    (folder / "a" / "loop").symlink_to(folder, target_is_directory=True)
 
-    book = MarkdownReader().read(tmp_path, OPTIONS)
+    book = MarkdownReader().read(folder, OPTIONS)
 
     assert [page.source for page in book.pages] == ["a/b.md"]
     assert book.skipped == (
@@ -124,13 +112,18 @@ def test_a_folder_that_links_to_its_parent_is_not_followed(tmp_path: Path) -> No
     )
 
 
-def test_a_folder_of_markdown_is_a_book_of_pages(tmp_path: Path) -> None:
-    write(tmp_path, lens_md="---\ntitle: The lens\n---\nRound.", oil__colza_md="# Colza\n\nOily.")
-    write(tmp_path, plain_md="No title.")
+def test_a_folder_of_markdown_is_a_book_of_pages(write_book: WriteBook) -> None:
+    folder = write_book(
+        {
+            "lens.md": "---\ntitle: The lens\n---\nRound.",
+            "oil/colza.md": "# Colza\n\nOily.",
+            "plain.md": "No title.",
+        }
+    )
 
-    book = MarkdownReader().read(tmp_path, IngestOptions(site_url="https://lamps.example/"))
+    book = MarkdownReader().read(folder, IngestOptions(site_url="https://lamps.example/"))
 
-    assert (book.title, book.kind, book.skipped) == (tmp_path.name, "markdown", ())
+    assert (book.title, book.kind, book.skipped) == ("book", "markdown", ())
     assert [(page.source, page.title, page.url) for page in book.pages] == [
         ("lens.md", "The lens", "https://lamps.example/lens"),
         ("plain.md", "plain", "https://lamps.example/plain"),
@@ -138,21 +131,20 @@ def test_a_folder_of_markdown_is_a_book_of_pages(tmp_path: Path) -> None:
     ]
 
 
-def test_one_file_is_a_book_of_one_page(tmp_path: Path) -> None:
-    write(tmp_path, lens_md="Round.", other_md="Not in the book.")
+def test_one_file_is_a_book_of_one_page(write_book: WriteBook) -> None:
+    folder = write_book({"lens.md": "Round.", "other.md": "Not in the book."})
 
-    book = MarkdownReader().read(tmp_path / "lens.md", OPTIONS)
+    book = MarkdownReader().read(folder / "lens.md", OPTIONS)
 
     assert (book.title, [page.url for page in book.pages]) == ("lens", ["/lens"])
-    assert MarkdownReader().files(tmp_path / "lens.md") == [
-        SourceFile(tmp_path / "lens.md", "lens.md")
-    ]
 
 
-def test_a_page_that_cannot_be_read_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
-    write(tmp_path, bad_md="---\n[\n---\n", good_md="Text.")
+def test_a_page_that_cannot_be_read_is_reported_and_the_rest_is_read(
+    write_book: WriteBook,
+) -> None:
+    folder = write_book({"bad.md": "---\n[\n---\n", "good.md": "Text."})
 
-    book = MarkdownReader().read(tmp_path, OPTIONS)
+    book = MarkdownReader().read(folder, OPTIONS)
 
     assert [page.source for page in book.pages] == ["good.md"]
     assert book.skipped == (
@@ -171,9 +163,9 @@ def test_a_byte_order_mark_is_not_text(tmp_path: Path) -> None:
     [
         (b"PK\x03\x04\0\0", "is a binary file, not text"),
         (b"caf\xe9", r"is not UTF-8 text \(byte 3\)"),
-        (b"x" * 2_000_001, r"2.0 MB is more than the limit of 2 MB \(QUIRE_INGEST__MAX_PAGE_BYTES\)"),
+        (b"x" * 2_000_001, r"2.0 MB is more than the limit of 2 MB \(QUIRE_INGEST__MAX_PAGE"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_not_a_page_is_refused_with_its_reason(
     tmp_path: Path, data: bytes, reason: str
 ) -> None:

@@ -52,7 +52,7 @@ def test_front_matter_that_is_not_a_mapping_is_reported() -> None:
         "import {\n  Tabs,\n  TabItem,\n} from '@theme/Tabs';",
         "import * as all from 'x';\nimport a, {b} from 'y';",
         "export const limit = 3;",
-        "export const Box = ({children}) => (\n  <div style={{a: 1}}>\n    {children}\n  </div>\n);",
+        "export const Box = ({children}) => (\n  <div style={{a: 1}}>\n  {children}\n </div>\n);",
         "export default function Page() {\n  const x = 1;\n\n  return <div/>;\n}",
         "export {a} from './a';",
         "export * from './a';",

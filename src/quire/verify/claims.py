@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import Kind, Span, split_spans
-from quire.prose.terms import terms
 
 _MARKS = r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()"
 _LEADING_MARKS = re.compile(rf"(?:{_MARKS})+")
 _MARK_TO_COME = re.compile(rf"(?:{_MARKS})*\s*\[[\d,;\s]*")
-_INLINE = re.compile(r"(?<!`)`+(?!`)[^`]+`+|\$(?=\S)[^$\n]+?(?<=\S)\$")
+_INLINE = re.compile(r"(?<!`)`+(?!`)[^`]+`+|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
 _MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}")
 """A mark, or code and math, which are stepped over: `ranges[0]` names no passage."""
 _OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
@@ -33,10 +32,9 @@ class Piece:
     @property
     def is_claim(self) -> bool:
         """Whether it states something that can be true or false."""
-        if self.kind in ("heading",):
-            return False
         words = inline_plain(self.text)
-        return not words.endswith("?") and len(set(terms(words))) > 0
+        # “No.” says something too, though none of its words would be searched for.
+        return self.kind != "heading" and not words.endswith("?") and bool(re.search(r"\w", words))
 
 
 class PieceReader:

@@ -10,7 +10,7 @@ from quire.prose.sentences import split_spans
 from quire.prose.terms import terms
 from quire.verify.quotes import find_quote
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:\s?(?:%|[a-zA-Zµ°Ω]{1,3}(?:/[a-z]+)?)\b)?")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:\s?(?:%|[a-zA-Zµ°Ω]{1,3}(?:/[a-z]+)?\b))?")
 _CODE = re.compile(r"`([^`]+)`|\b\w+(?:[_/]\w+)+\b")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|neither|nor|cannot|without|unable|fails? to|lacks?|instead of)\b"
@@ -19,10 +19,17 @@ _NEGATION = re.compile(
 )
 _ORDER = re.compile(
     r"\b(?:more|less|fewer|greater|smaller|higher|lower|larger|faster|slower|before|after|increases?"
-    r"|decreases?|raises?|reduces?|above|below|always|only|all|every|must|first|last|maximum|minimum)\b",
+    r"|decreases?|raises?|reduces?|above|below|always|only|all|every|must|first|last|maximum|minimum"
+    r"|than|most|least|off|up|down|one|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand"
+    r"|half|twice|once)\b",
     re.I,
 )
-SUPPORTED = 0.85
+_CONDITION = re.compile(
+    r"\b(?:if|unless|whether|except|only|off|false|wrong|myth|assum\w+|suppos\w+)\b", re.I
+)
+"""Words that change what the rest of their sentence says; with or without them is not the same."""
+SUPPORTED = 1.0
+"""Every word of meaning is in the evidence; one that is not may be the one that was invented."""
 PARTLY = 0.6
 
 
@@ -70,9 +77,19 @@ def _verbatim(
     lines = _stated_lines(claim)
     for index in order:
         places = [find_quote(passages[index], line) for line in lines]
-        if places and all(places):
+        if places and all(place and _stands_alone(passages[index], *place) for place in places):
             return tuple((index + 1, *place) for place in places if place)
     return ()
+
+
+def _stands_alone(passage: str, start: int, end: int) -> bool:
+    """Whether the rest of the sentence leaves the quote true: “it is false that …” does not."""
+    around = (
+        passage[span.start : start] + " " + passage[end : span.end]
+        for span in split_spans(passage)
+        if span.kind in ("sentence", "item") and span.start < end and start < span.end
+    )
+    return not any(_NEGATION.search(words) or _CONDITION.search(words) for words in around)
 
 
 def _stated_lines(claim: str) -> list[str]:
@@ -91,11 +108,12 @@ def _closest(claim: str, passages: Sequence[str], order: Sequence[int]) -> _Matc
     if not wanted:
         return None
     best: _Match | None = None
-    for index in order:
-        spans = split_spans(passages[index])
-        for first in range(len(spans)):
-            for last in range(first, min(first + 2, len(spans))):
-                start, end = spans[first].start, spans[last].end
+    # One sentence before two: in two, a word may belong to the other statement.
+    for width in (1, 2):
+        for index in order:
+            spans = split_spans(passages[index])
+            for first, last in zip(spans, spans[width - 1 :], strict=False):
+                start, end = first.start, last.end
                 said = set(terms(inline_plain(passages[index][start:end])))
                 share = len(wanted & said) / len(wanted)
                 if best is None or share > best.share + 1e-9:
@@ -105,15 +123,41 @@ def _closest(claim: str, passages: Sequence[str], order: Sequence[int]) -> _Matc
 
 def _agrees(claim: str, evidence: str) -> bool:
     ours, theirs = inline_plain(claim), inline_plain(evidence)
-    numbers = {n.replace(" ", "") for n in _NUMBER.findall(ours)}
-    if not numbers <= {n.replace(" ", "") for n in _NUMBER.findall(theirs)}:
+    if _negated(ours) != _negated(theirs):
         return False
-    if bool(_NEGATION.search(ours)) != bool(_NEGATION.search(theirs)):
+    if _found(_CONDITION, ours.lower()) != _found(_CONDITION, theirs.lower()):
         return False
-    if not _names(claim) <= {*_names(evidence), *theirs.split()}:
-        return False
-    return {w.lower() for w in _ORDER.findall(ours)} <= {w.lower() for w in _ORDER.findall(theirs)}
+    numbers, names, order = _found(_NUMBER, ours), _names(claim), _found(_ORDER, ours.lower())
+    return (
+        numbers <= _found(_NUMBER, theirs)
+        and names <= {*_names(evidence), *theirs.split()}
+        and order <= _found(_ORDER, theirs.lower())
+        and (not (numbers or names or order) or _same_order(ours, theirs))
+    )
+
+
+def _found(pattern: re.Pattern[str], text: str) -> set[str]:
+    return {match[0].replace(" ", "") for match in pattern.finditer(text)}
 
 
 def _names(text: str) -> set[str]:
     return {(m[1] or m[0]).strip() for m in _CODE.finditer(text)}
+
+
+def _negated(text: str) -> set[tuple[str, ...]]:
+    """Give the word that each negation is about."""
+    return {terms(text[negation.end() :])[:1] for negation in _NEGATION.finditer(text)}
+
+
+def _same_order(ours: str, theirs: str) -> bool:
+    """Whether the claim's words stand in the evidence in the same order, past no other number."""
+    said = terms(theirs)
+    wanted = [term for term in terms(ours) if term in said]
+    for start in (place for place, term in enumerate(said) if term in wanted[:1]):
+        left = iter(enumerate(said[start:], start=start))
+        places = [next((p for p, term in left if term == word), None) for word in wanted]
+        if places[-1] is not None:
+            passed = said[start : places[-1] + 1]
+            if all(term in wanted for term in passed if any(c.isdigit() for c in term)):
+                return True
+    return False

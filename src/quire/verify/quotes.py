@@ -16,12 +16,15 @@ def _folded(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def find_quote(passage: str, words: str) -> tuple[int, int] | None:
-    """Give the offsets in `passage` at which `words` stand, white space aside."""
+    """Give the offsets in `passage` at which `words` stand, white space aside.
+
+    Whole words and numbers only: “10 Hz” does not stand in “110 Hz” nor “5 m” in “2.5 m”.
+    """
     needle = " ".join(words.split())
     if not needle:
         return None
     folded, places = _folded(passage)
-    at = folded.find(needle)
-    if at < 0:
+    found = re.search(rf"(?<!\w)(?<!\d[.,])(?!\s){re.escape(needle)}(?!\w|[.,]\d)", folded)
+    if not found:
         return None
-    return places[at], places[at + len(needle) - 1] + 1
+    return places[found.start()], places[found.end() - 1] + 1
