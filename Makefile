@@ -58,12 +58,11 @@ $(UV):
 	$(BIN)/python -m pip install -q --disable-pip-version-check uv==0.13.7
 
 $(READY): requirements.lock pyproject.toml | $(UV)
-	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	$(UV) pip install -q --python $(BIN)/python --no-deps -e .
-	$(BIN)/python -m compileall -q $(VENV)/lib || true
 	touch $@
 
 $(DEV): requirements-dev.lock pyproject.toml | $(UV)
-	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	$(UV) pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.lock
 	$(UV) pip install -q --python $(BIN)/python --no-deps -e .
 	touch $@ $(READY)

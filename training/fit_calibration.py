@@ -10,7 +10,8 @@ else is seen. Every question is asked three ways:
 * with the passages that answer taken out: on topic, but not there;
 * of another book: off topic.
 
-Answerable questions weigh as much as the other two kinds together. Each question is seen as it was
+Two questions in three are taken to be answerable, and the rest to be of the other two kinds in
+equal parts. Each question is seen as it was
 written, and every second one also as a reader in a hurry would type it. Half of the questions (by
 hash) fit the model, the other half give the figures written beside it.
 """
@@ -44,6 +45,8 @@ from quire.retrieve.search import Searcher
 
 TOP_K = 5
 PER_BOOK = 300
+SHARE = {"answerable": 2 / 3, "missing": 1 / 6, "off": 1 / 6}
+"""What readers are taken to ask: mostly what the book covers."""
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b")
 
 
@@ -233,7 +236,7 @@ def fit(rows: list[dict]) -> dict:
     kinds = np.array([r["kind"] for r in rows])
     y = (kinds == "answerable").astype(int)
     part = np.array([r["fit"] for r in rows])
-    share = {"answerable": 0.5, "missing": 0.25, "off": 0.25}
+    share = SHARE
     weight = np.array([share[k] / (kinds == k).sum() for k in kinds]) * len(rows)
     mean, spread = x[part].mean(0), x[part].std(0) + 1e-9
     model = LogisticRegression(C=1.0, max_iter=1000)
@@ -279,11 +282,11 @@ def main() -> None:
         read_openstax(options.data / "openstax-sociology", embedder, options.cache),
     ]
     rows = asyncio.run(gather(books, embedder))
-    (options.cache / "rows.json").write_text(json.dumps(rows), "utf-8")
     result = {
         "embedder": embedder.id,
         "reader": CrossEncoder.id,
         "fitted_by": "training/fit_calibration.py",
+        "taken_to_be_answerable": round(SHARE["answerable"], 3),
         "fitted_on": [
             "COVID-QA (Apache-2.0)",
             "OpenStax Microbiology (CC BY 4.0)",

@@ -47,7 +47,8 @@ class Quire:
                 progress=progress,
             )
             book = report.book
-        services.library.open(book)
+        # Named from here on: “the only book” is another question once a second one is ingested.
+        book = services.library.open(book).book
         await services.__aenter__()
         return cls(services, book)
 

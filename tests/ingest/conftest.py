@@ -1,14 +1,15 @@
-from collections.abc import Callable, Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from ingest_helpers import Files, WriteBook
 
 # A busy machine is no reason to fail.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
-
-WriteBook = Callable[[Mapping[str, str]], Path]
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def write_book(tmp_path: Path) -> WriteBook:
     """Writes the files of a book below a folder of its own, and gives that folder."""
     folder = tmp_path / "book"
 
-    def write(files: Mapping[str, str]) -> Path:
+    def write(files: Files) -> Path:
         for name, text in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -24,3 +25,18 @@ def write_book(tmp_path: Path) -> WriteBook:
         return folder
 
     return write
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """The folder that books are ingested into."""
+    return tmp_path / "data" / "books"
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may use, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp(prefix="quire-"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)

@@ -1,7 +1,7 @@
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from ingest_helpers import WriteBook
 
 from quire.domain import Skipped
 from quire.errors import UnreadableFile
@@ -17,7 +17,6 @@ from quire.ingest.readers.docusaurus import (
 )
 
 OPTIONS = IngestOptions()
-WriteBook = Callable[[Mapping[str, str]], Path]
 CONFIG = "docusaurus.config.js"
 SITE = """\
 // url: 'https://old.example',
@@ -64,6 +63,12 @@ def test_the_options_of_other_plugins_are_not_those_of_the_docs(write_book: Writ
     config = read_config(site, OPTIONS)
 
     assert (config.docs, config.route) == ("docs", "docs")
+
+
+def test_a_configuration_that_breaks_off_is_read_as_far_as_it_goes(write_book: WriteBook) -> None:
+    site = write_book({CONFIG: "x({title: 'T', docs: {routeBasePath: 'book',"})
+
+    assert read_config(site, OPTIONS).route == "book"
 
 
 def test_what_the_configuration_does_not_say_has_the_defaults_of_docusaurus(

@@ -1,7 +1,7 @@
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from ingest_helpers import WriteBook
 
 from quire.domain import Block, Section, Skipped
 from quire.errors import UnreadableFile
@@ -10,7 +10,6 @@ from quire.ingest.readers import SourceFile
 from quire.ingest.readers.markdown import MarkdownReader, markdown_files, parse_page, read_text
 
 OPTIONS = IngestOptions()
-WriteBook = Callable[[Mapping[str, str]], Path]
 
 
 def test_a_page_is_cut_into_sections_with_their_path_and_anchor() -> None:

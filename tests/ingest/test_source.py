@@ -1,40 +1,13 @@
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ingest_helpers import WriteBook, as_nobody
 
 from quire.errors import UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers.markdown import MarkdownReader
 from quire.ingest.source import find_reader
-
-WriteBook = Callable[[Mapping[str, str]], Path]
-NOBODY = 65534
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that other users may enter, unlike pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="quire-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Root may read everything, so these tests step down for a moment."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from quire.prose.terms import TermStatistics
 from quire.retrieve import evidence as evidence_module
-from quire.retrieve.evidence import QUOTAS, UNREAD, Evidence, EvidenceReader, Passage
+from quire.retrieve.evidence import QUOTAS, UNREAD, WHOLE, Evidence, EvidenceReader, Passage
 from quire.testing import WordReader
 
 NOTHING = TermStatistics()
@@ -56,9 +56,9 @@ def test_the_sentences_closest_in_words_are_the_ones_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["What is a lens?", "**Why does the lens turn?**", "# Lens", "## The lens turns"]
+    "text", ["What is a lens?", "**Why does the lens turn?**", "# Lens", "![The lens](lens.png)"]
 )
-def test_questions_and_headings_are_never_read_as_evidence(text: str) -> None:
+def test_questions_headings_and_pictures_are_never_read_as_evidence(text: str) -> None:
     found = ranked("What is a lens?", f"{text}\n\nGlass is clear.")
 
     assert [e.score for e in found if e.text == text] == [UNREAD]
@@ -147,6 +147,30 @@ def test_a_question_without_words_of_meaning_covers_nothing() -> None:
 
 def test_no_passages_give_no_evidence() -> None:
     assert ranked("What is a lens?") == []
+
+
+def test_a_table_row_is_read_under_its_header() -> None:
+    reader = CountingReader()
+    table = "| Order | Length |\n|---|---|\n| first | 920 mm |\n| sixth | 150 mm |"
+
+    EvidenceReader(reader).rank("How long?", [passage(table)], NOTHING)
+
+    assert reader.read == [
+        "The lens: Order Length",
+        "The lens: Order Length first 920 mm",
+        "The lens: Order Length sixth 150 mm",
+    ]
+
+
+def test_the_first_passages_are_read_as_a_whole_too() -> None:
+    texts = [f"Lamp {n} is lit. It shines." for n in range(WHOLE + 2)]
+    passages = [passage(text, number) for number, text in enumerate(texts, start=1)]
+
+    found, whole = EvidenceReader(WordReader()).read("Is lamp 1 lit?", passages, NOTHING)
+
+    assert len(found) == 2 * len(texts)
+    assert len(whole) == WHOLE
+    assert whole[1] == max(whole)
 
 
 @pytest.mark.parametrize(

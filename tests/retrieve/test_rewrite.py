@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quire.prose.terms import terms
-from quire.retrieve.rewrite import Exchange, standalone_question, topic_of
+from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question, topic_of
 
 
 def follow(previous: str, question: str, *headings: str) -> str:
@@ -330,6 +330,22 @@ def test_the_heading_of_the_answer_is_the_topic_when_the_question_names_none() -
 
     assert topic_of(exchange) == "Fresnel lenses"
     assert standalone_question("Is it heavy?", [exchange]) == "Is Fresnel lenses heavy?"
+
+
+@pytest.mark.parametrize(
+    ("previous", "expected"),
+    [
+        ([], None),
+        ([Exchange("Why?")], None),
+        ([Exchange("Which noise is loud?")], None),
+        ([Exchange("What is a horn?")], "Which noise is loud (a horn)?"),
+    ],
+    ids=["no history", "no topic", "names it itself", "topic"],
+)
+def test_the_topic_can_be_put_beside_a_question(
+    previous: list[Exchange], expected: str | None
+) -> None:
+    assert question_with_topic("Which noise is loud?", previous) == expected
 
 
 def test_a_question_after_one_about_nothing_is_unchanged() -> None:

@@ -17,12 +17,13 @@ from agents import (
     set_tracing_disabled,
 )
 from agents.exceptions import AgentsException, MaxTurnsExceeded
+from openai import APITimeoutError, OpenAIError
 from openai.types.responses import ResponseTextDeltaEvent
 
 from quire.answer.instructions import INSTRUCTIONS
 from quire.answer.passages import passages_to_json
 from quire.domain import Hit
-from quire.errors import ModelMisbehaved
+from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable
 
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
@@ -90,11 +91,15 @@ async def draft(
         result = Runner.run_streamed(
             AGENT, items, context=evidence, max_turns=max_turns, run_config=config
         )
+        message = ""
         try:
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
                     event.data, ResponseTextDeltaEvent
                 ):
+                    if message not in ("", event.data.item_id):
+                        yield "\n\n"  # what was said before a search is no part of what follows
+                    message = event.data.item_id
                     yield event.data.delta
         finally:
             # Leaving the events does not stop the run; only this does.
@@ -109,3 +114,7 @@ async def _model_errors() -> AsyncIterator[None]:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
+    except APITimeoutError as error:
+        raise ModelTimedOut("The model took too long to answer.") from error
+    except OpenAIError as error:
+        raise ModelUnavailable(f"The model cannot be used right now: {error}") from error

@@ -40,7 +40,7 @@ def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
     chosen = [best]
     for evidence in ranked[1:]:
         near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
-        if len(chosen) == MAX_SENTENCES or evidence.score < best.score - _NEAR:
+        if len(chosen) == MAX_SENTENCES or evidence.score < max(best.score - _NEAR, UNREAD + 1):
             break
         if evidence.score < best.score - _ALSO and not near:
             continue

@@ -25,6 +25,8 @@ from quire.verify.grounding import check_piece
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
+SURE = 0.85
+"""A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,11 @@ class _Work:
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
     verify_ms: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the answer says anything that the book says."""
+        return any(claim.citations for claim in self.claims)
 
 
 class Pipeline:
@@ -75,10 +82,11 @@ class Pipeline:
 
         async with self._threads.turn(thread_id):
             confidence = await self._retrieve(work, await self._history(thread_id))
-            yield Retrieved(work.standalone, work.nearest, confidence)
+            shown = tuple(work.evidence) if confidence.should_answer else work.nearest
+            yield Retrieved(work.standalone, shown, confidence)
 
             if confidence.should_answer:
-                async with aclosing(self._checked(work, confidence)) as pieces:
+                async with aclosing(self._proven(work, confidence)) as pieces:
                     async for event in pieces:
                         yield event
 
@@ -102,7 +110,7 @@ class Pipeline:
         work.standalone = standalone_question(question.text, history)
         found = await self._search(work, work.standalone)
         beside = question_with_topic(work.standalone, history)
-        if beside and found.answerability < question.threshold:
+        if beside and found.answerability < SURE:
             # It may lean on the conversation in a way its words do not show.
             again = await self._search(work, beside)
             if again.answerability > found.answerability:
@@ -121,6 +129,22 @@ class Pipeline:
         return await self._searcher.search(
             work.index, question, filters=work.question.filters, top_k=work.question.top_k
         )
+
+    async def _proven(
+        self, work: _Work, confidence: Confidence
+    ) -> AsyncGenerator[Sentence | Withheld, None]:
+        """Hold the answer back until it has a proven claim: without one it becomes a refusal."""
+        held: list[Sentence | Withheld] = []
+        async with aclosing(self._checked(work, confidence)) as pieces:
+            async for event in pieces:
+                held.append(event)
+                if work.is_proven:
+                    for one in held:
+                        yield one
+                    held.clear()
+        for one in held:
+            if isinstance(one, Withheld):
+                yield one
 
     async def _checked(
         self, work: _Work, confidence: Confidence
@@ -142,9 +166,11 @@ class Pipeline:
         ) as deltas:
             async for delta in deltas:
                 for piece in reader.feed(delta):
-                    yield self._check(work, piece)
+                    if NOT_IN_BOOK not in piece.text:
+                        yield self._check(work, piece)
         for piece in reader.finish():
-            yield self._check(work, piece)
+            if NOT_IN_BOOK not in piece.text:
+                yield self._check(work, piece)
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
 
     def _check(self, work: _Work, piece: Piece) -> Sentence | Withheld:
@@ -154,7 +180,7 @@ class Pipeline:
         shown = claim.verdict in ("supported", "not_a_claim") or (
             claim.verdict == "partly" and self._options.show_partly
         )
-        if shown and NOT_IN_BOOK not in piece.text:
+        if shown:
             return self._release(work, text, claim)
         work.withheld.append(claim)
         return Withheld(claim)
@@ -172,7 +198,7 @@ class Pipeline:
 
     def _conclude(self, work: _Work, confidence: Confidence, begun: float) -> Answer:
         """Make the answer; one that kept no proven claim is a refusal."""
-        answered = any(claim.citations for claim in work.claims)
+        answered = work.is_proven
         if not answered:
             confidence = replace(confidence, level="insufficient", should_answer=False)
         hits = tuple(work.evidence) if answered else work.nearest
@@ -186,7 +212,7 @@ class Pipeline:
             status="answered" if answered else "not_in_book",
             text=work.text if answered else refusal_text(work.standalone, work.nearest),
             claims=tuple(work.claims) if answered else (),
-            withheld=tuple(c for c in work.withheld if NOT_IN_BOOK not in c.text),
+            withheld=tuple(work.withheld),
             hits=hits,
             confidence=confidence,
             model=self._model_name,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
 from quire.events import Done
@@ -30,6 +32,9 @@ class GoldenQuestion:
     """Questions asked before it, in the same conversation."""
 
 
+_QUESTION = TypeAdapter(GoldenQuestion)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenResult:
     """How one question was answered."""
@@ -49,27 +54,26 @@ def read_golden(path: Path) -> list[GoldenQuestion]:
     """
     try:
         lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise BadRequest(f"{path} cannot be read: {error.strerror}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"{path} cannot be read: {error}.") from error
     questions = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             data = json.loads(line)
-            questions.append(
-                GoldenQuestion(
-                    id=str(data["id"]),
-                    kind=data["kind"],
-                    question=data["question"],
-                    pages=tuple(data.get("pages", ())),
-                    must_contain=tuple(tuple(group) for group in data.get("must_contain", ())),
-                    history=tuple(data.get("history", ())),
-                )
-            )
+            questions.append(_QUESTION.validate_python(data | {"id": str(data["id"])}))
         except (ValueError, KeyError, TypeError) as error:
-            raise BadRequest(f"{path}, line {number} is not a golden question: {error}.") from error
+            reason = _reason(error)
+            raise BadRequest(f"{path}, line {number} is not a golden question: {reason}") from error
     return questions
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"`{first['loc'][0]}`: {first['msg']}."
+    return f"{error}."
 
 
 async def run_golden(

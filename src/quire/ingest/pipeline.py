@@ -285,7 +285,8 @@ def _disk_errors(library: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, IndexUnavailable) as error:
-        raise DiskFull(f"The index cannot be written to {library}: {error}.") from error
+        why = error.__cause__ or error
+        raise DiskFull(f"The index cannot be written to {library}: {why}.") from error
     except OSError as error:
         if error.errno in _FULL:
             raise DiskFull(f"There is no space left in {library}.") from error

@@ -144,8 +144,7 @@ def _inside(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
         yield _trimmed(text, start, end, kind)
         return
     lead = _LEAD.match(text, start, end)
-    if lead:
-        start = lead.end()
+    start = lead.end() if lead else start
     hidden = [(m.start(), m.end()) for m in _PROTECTED.finditer(text, start, end)]
     begin = start
     for match in _END.finditer(text, start, end):

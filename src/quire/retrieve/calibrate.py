@@ -14,7 +14,7 @@ from math import exp
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
 
-FADE = 0.2
+FADE = 0.1
 """How much of the similarity is gone for a passage that is merely in the same book."""
 
 
@@ -58,8 +58,6 @@ class Signals:
     floor: float
     """The cosine of passages that are merely in the same book: a short or sloppy question has low
     cosines throughout, and only what stands out from them means something."""
-    passages: Sequence[float]
-    """The reader's opinion of the best passages as a whole."""
     evidence: Sequence[Evidence]
     """Sentences of the passages, best first."""
     statistics: TermStatistics
@@ -71,19 +69,11 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     wanted = set(terms(signals.question))
     total = sum(statistics.weight(term) for term in wanted) or 1.0
     together = {term for text in signals.texts for term in terms(text)}
-    missing = [statistics.weight(term) for term in wanted - together]
     unknown = [statistics.weight(t) for t in wanted if not statistics.frequency.get(t)]
-    read = sorted((e.score for e in signals.evidence if e.score > UNREAD), reverse=True)
-    best = signals.evidence[0].coverage if signals.evidence else 0.0
     return {
-        "reader": _bounded(read[0] if read else UNREAD),
-        "reader_second": _bounded(read[1] if len(read) > 1 else UNREAD),
-        "reader_passage": _bounded(max(signals.passages, default=UNREAD)),
-        "cosine": max(signals.cosines, default=0.0),
+        "reader": _bounded(max((e.score for e in signals.evidence), default=UNREAD)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
-        "sentence": best,
         "together": statistics.coverage(wanted, together),
-        "missing": max(missing, default=0.0) / total,
         "unknown": sum(unknown) / total,
     }
 

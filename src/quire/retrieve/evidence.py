@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quire.ports import Reader
-from quire.prose.plain import inline_plain, plain
+from quire.prose.plain import inline_plain
 from quire.prose.sentences import Span, split_spans
 from quire.prose.terms import TermStatistics, terms
 
@@ -14,8 +14,6 @@ HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
 QUOTAS = (8, 5, 4, 3, 3)
 """How many sentences of the first, second, … passage are read closely."""
-WHOLE = 3
-"""How many passages are also read as a whole."""
 MAX_TEXT = 600
 MEMORY = 4096
 """How many sentence scores are remembered."""
@@ -86,13 +84,6 @@ class EvidenceReader:
             [*read, *rest], key=lambda e: (-e.score, -e.coverage, e.passage.number, e.place)
         )
 
-    def read(
-        self, question: str, passages: Sequence[Passage], statistics: TermStatistics
-    ) -> tuple[list[Evidence], list[float]]:
-        """Score sentences, best first, and the first passages as a whole."""
-        whole = [f"{p.heading}: {plain(p.text)[:MAX_TEXT]}" for p in passages[:WHOLE]]
-        return self.rank(question, passages, statistics), self._read(question, whole)
-
     def _read(self, question: str, texts: Sequence[str]) -> list[float]:
         known = {text: self._known.get((question, text)) for text in texts}
         new = [text for text, score in known.items() if score is None]
@@ -104,10 +95,12 @@ class EvidenceReader:
 
 
 def _read_as(evidence: Evidence) -> str:
-    """Give a sentence with what it is read under: its heading, and a table's first row."""
+    """Give a sentence with what it is read under: its heading, and what it refers back to."""
     text = evidence.text
+    spans = split_spans(evidence.passage.text)
+    if evidence.leans_back and evidence.place > 0:
+        text = f"{spans[evidence.place - 1].of(evidence.passage.text)} {text}"
     if evidence.span.kind == "row":
-        spans = split_spans(evidence.passage.text)
         first = table_start(spans, evidence.place)
         text = (
             f"{spans[first].of(evidence.passage.text)} {text}" if first < evidence.place else text

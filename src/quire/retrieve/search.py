@@ -1,6 +1,7 @@
 """Find the passages that answer a question: by meaning and by keywords, fused, read, calibrated."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,11 @@ from quire.retrieve.calibrate import (
 from quire.retrieve.evidence import EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
 
+_EXERCISES = re.compile(
+    r"(?:\W|\d)*(?:(?:review|discussion|practice|self-check|study|end-of-chapter|chapter) )?"
+    r"(?:exercises?|problems?|questions?|quiz(?:zes)?|check your (?:knowledge|understanding))\W*$",
+    re.I,
+)
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
 
@@ -66,21 +72,25 @@ class Searcher:
         vector = await asyncio.to_thread(self._embedder.embed_query, question)
         rankings = index.rank(question, vector, filters=filters, depth=self._options.depth)
         order = fuse(rankings, self._options)
-        found = _distinct(index.fetch(order[: top_k * 2 + 2]))[:top_k]
+        found = _distinct(index.fetch(order[: top_k * 2 + 2]))
+        found = sorted(found, key=lambda pair: asks_only(pair[0]))[:top_k]
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
-        passages = passages_of(hits)
-        read, whole = await asyncio.to_thread(
-            self._evidence.read, question, passages, index.statistics
+        evidence = await asyncio.to_thread(
+            self._evidence.rank, question, passages_of(hits), index.statistics
         )
         return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
             cosines=[hit.cosine for hit in hits],
             floor=floor_of(rankings),
-            passages=whole,
-            evidence=read,
+            evidence=evidence,
             statistics=index.statistics,
         )
+
+
+def asks_only(chunk: Chunk) -> bool:
+    """Tell whether a chunk holds exercises: it has the words of a question, but no answer."""
+    return bool(_EXERCISES.match(chunk.path[-1]))
 
 
 def context(chunk: Chunk) -> str:

@@ -1,6 +1,7 @@
 """How good the evidence is, and what follows from it: the chat contract's measures and levels."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -21,7 +22,8 @@ def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -
     any level.
     """
     scores = [hit.similarity for hit in hits]
-    average = sum(scores) / len(scores) if scores else 0.0
+    # Rounding may leave the mean of equal scores just outside them, and below its level.
+    average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
     level: Level = "insufficient"
     for name, least, count in LEVELS:
         if average >= least and len(hits) >= min(count, top_k):

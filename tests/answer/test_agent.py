@@ -1,0 +1,135 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+
+import httpx
+import pytest
+from agents.exceptions import ModelBehaviorError
+from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
+from openai import APIConnectionError, APITimeoutError
+from openai.types.responses import ResponseTextDeltaEvent
+
+from quire.answer.agent import Evidence, draft
+from quire.answer.instructions import INSTRUCTIONS
+from quire.domain import Hit
+from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable
+from tests.verify.samples import hit_of
+
+FIRST = hit_of("A lens turns.", identity="first")
+SECOND = hit_of("Fog is wet.", identity="second")
+SEARCH = function_call("search_textbook", {"query": "fog"}, call_id="call-1")
+REQUEST = httpx.Request("POST", "https://model.example")
+
+
+async def finds_both(query: str) -> Sequence[Hit]:
+    return [FIRST, SECOND]
+
+
+async def drafted(model: ScriptedModel, *, max_turns: int = 4) -> str:
+    evidence = Evidence([FIRST], finds_both)
+    deltas = draft("What turns?", evidence, model=model, max_turns=max_turns)
+    return "".join([delta async for delta in deltas])
+
+
+async def test_the_model_gets_the_question_with_its_passages() -> None:
+    model = ScriptedModel([[assistant_message("A lens turns. [1]")]])
+
+    text = await drafted(model)
+
+    assert text == "A lens turns. [1]"
+    assert model.first_call is not None
+    assert model.first_call.system_instructions == INSTRUCTIONS
+    question, call, output = model.first_call.input
+    assert question == {"role": "user", "content": "What turns?"}
+    assert call["call_id"] == output["call_id"]
+    (passage,) = json.loads(output["output"])["passages"]
+    assert (passage["number"], passage["text"]) == (1, "A lens turns.")
+
+
+async def test_a_search_of_its_own_shows_only_what_is_new_numbered_on() -> None:
+    model = ScriptedModel([[SEARCH], [assistant_message("Fog is wet. [2]")]])
+
+    await drafted(model)
+
+    assert model.last_call is not None
+    (passage,) = json.loads(model.last_call.input[-1]["output"])["passages"]
+    assert (passage["number"], passage["text"]) == (2, "Fog is wet.")
+
+
+async def test_found_again_is_not_added_again() -> None:
+    evidence = Evidence([FIRST], finds_both)
+
+    assert evidence.add([FIRST, SECOND]) == (2, [SECOND])
+    assert evidence.add([FIRST, SECOND]) == (3, [])
+    assert evidence.hits == [FIRST, SECOND]
+
+
+async def test_what_was_said_before_a_search_stands_apart() -> None:
+    model = ScriptedModel(
+        [
+            [assistant_message("Let me look.", item_id="m1"), SEARCH],
+            [assistant_message("Fog is wet. [2]", item_id="m2")],
+        ]
+    )
+
+    assert await drafted(model) == "Let me look.\n\nFog is wet. [2]"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ModelBehaviorError("broken JSON"), ModelMisbehaved),
+        (APITimeoutError(request=REQUEST), ModelTimedOut),
+        (APIConnectionError(request=REQUEST), ModelUnavailable),
+    ],
+)
+async def test_an_error_of_the_model_is_one_of_ours(
+    error: Exception, expected: type[Exception]
+) -> None:
+    with pytest.raises(expected):
+        await drafted(ScriptedModel([error]))
+
+
+async def test_a_tool_that_does_not_exist_is_misbehaviour() -> None:
+    call = function_call("launch_rocket", {}, call_id="call-1")
+
+    with pytest.raises(ModelMisbehaved, match="launch_rocket"):
+        await drafted(ScriptedModel([[call]]))
+
+
+async def test_searching_without_end_is_misbehaviour() -> None:
+    model = ScriptedModel([[SEARCH]] * 10)
+
+    with pytest.raises(ModelMisbehaved, match="again and again"):
+        await drafted(model, max_turns=3)
+
+    assert len(model.calls) == 3
+
+
+async def test_a_consumer_that_leaves_stops_the_model() -> None:
+    stopped = asyncio.Event()
+
+    async def endless(_: ModelCall) -> AsyncIterator[ResponseTextDeltaEvent]:
+        try:
+            for number in range(10):
+                yield ResponseTextDeltaEvent(
+                    type="response.output_text.delta",
+                    item_id="m1",
+                    output_index=0,
+                    content_index=0,
+                    delta=f"{number} ",
+                    logprobs=[],
+                    sequence_number=number,
+                )
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    model = ScriptedModel([ModelStep.stream(endless)])
+    deltas = draft("What?", Evidence([FIRST], finds_both), model=model, max_turns=4)
+
+    first = await anext(deltas)
+    await deltas.aclose()
+    await asyncio.wait_for(stopped.wait(), timeout=5)
+
+    assert first == "0 "

@@ -1,0 +1,109 @@
+from collections.abc import Sequence
+
+import pytest
+from agents import Agent, RunConfig, Runner
+from openai.types.responses import ResponseFunctionToolCall, ResponseTextDeltaEvent
+
+from quire.answer.agent import AGENT, Evidence
+from quire.answer.embedded import EmbeddedModel
+from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.passages import passages_to_json
+from quire.domain import Hit
+from quire.prose.terms import TermStatistics
+from quire.retrieve.evidence import EvidenceReader
+from quire.testing import WordReader
+from tests.verify.samples import hit_of
+
+HIT = hit_of("A lens turns. Fog is wet.")
+CONFIG = RunConfig(
+    model=EmbeddedModel(EvidenceReader(WordReader()), TermStatistics()), tracing_disabled=True
+)
+
+
+class Searched:
+    """Remembers what was searched for."""
+
+    def __init__(self, *hits: Hit) -> None:
+        self.queries: list[str] = []
+        self.evidence = Evidence([], self.search)
+        self._hits = hits
+
+    async def search(self, query: str) -> Sequence[Hit]:
+        self.queries.append(query)
+        return self._hits
+
+
+async def test_without_passages_it_searches_and_then_answers() -> None:
+    searched = Searched(HIT)
+
+    result = await Runner.run(AGENT, "What turns?", context=searched.evidence, run_config=CONFIG)
+
+    assert searched.queries == ["What turns?"]
+    assert result.final_output == "A lens turns. [1]"
+
+
+async def test_streamed_it_answers_the_same_part_by_part() -> None:
+    searched = Searched(hit_of("Lamps:\n\n- thin\n- tall"))
+
+    result = Runner.run_streamed(AGENT, "lamps", context=searched.evidence, run_config=CONFIG)
+    deltas = [
+        event.data.delta
+        async for event in result.stream_events()
+        if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent)
+    ]
+
+    assert searched.queries == ["lamps"]
+    assert deltas == ["Lamps: [1]", "\n\n- thin [1]", "\n- tall [1]"]
+    assert result.final_output == "".join(deltas)
+
+
+@pytest.mark.parametrize("found", [[], [hit_of("What is a lens?")]])
+async def test_with_nothing_found_it_declines(found: list[Hit]) -> None:
+    searched = Searched(*found)
+
+    result = await Runner.run(AGENT, "What turns?", context=searched.evidence, run_config=CONFIG)
+
+    assert result.final_output == NOT_IN_BOOK
+
+
+async def test_passages_already_in_the_conversation_are_used() -> None:
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "What turns?"}]},
+        {"type": "function_call", "call_id": "c", "name": "search_textbook", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": passages_to_json([HIT])},
+    ]
+    agent: Agent[None] = Agent(name="alone")
+
+    result = await Runner.run(agent, items, run_config=CONFIG)  # type: ignore[arg-type]
+
+    assert result.final_output == "A lens turns. [1]"
+
+
+async def test_passages_found_for_an_earlier_question_are_not() -> None:
+    searched = Searched(HIT)
+    items = [
+        {"role": "user", "content": "What turns?"},
+        {"type": "function_call", "call_id": "c", "name": "search_textbook", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": passages_to_json([HIT])},
+        {"role": "assistant", "content": "A lens turns. [1]"},
+        {"role": "user", "content": "What is wet?"},
+    ]
+
+    result = await Runner.run(
+        AGENT,
+        items,  # type: ignore[arg-type]
+        context=searched.evidence,
+        run_config=CONFIG,
+    )
+
+    assert searched.queries == ["What is wet?"]
+    assert result.final_output == "Fog is wet. [1]"
+
+
+async def test_a_bare_question_is_searched_for() -> None:
+    model = EmbeddedModel(EvidenceReader(WordReader()), TermStatistics())
+
+    (call,) = (await model.get_response(None, "What turns?")).output
+
+    assert isinstance(call, ResponseFunctionToolCall)
+    assert (call.name, call.arguments) == ("search_textbook", '{"query": "What turns?"}')

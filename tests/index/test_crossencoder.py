@@ -1,0 +1,74 @@
+"""The cross-encoder on its real weights."""
+
+import pytest
+
+from quire.errors import EmbedderUnavailable
+from quire.index import crossencoder
+from quire.index.crossencoder import BATCH, CrossEncoder, checked_file
+
+ANSWER = "A ROS node is a process that performs computation."
+OTHER = "Boil the pasta in salted water for ten minutes."
+
+
+@pytest.fixture(scope="module")
+def reader() -> CrossEncoder:
+    return CrossEncoder()
+
+
+def test_an_answer_scores_above_a_text_that_is_none(reader: CrossEncoder) -> None:
+    answer, other = reader.score("What is a ROS node?", [ANSWER, OTHER])
+
+    assert answer > 0 > other
+
+
+def test_scores_come_in_the_order_of_the_texts_whatever_their_lengths(
+    reader: CrossEncoder,
+) -> None:
+    fillers = [f"{OTHER} " * (n % 4 + 1) for n in range(BATCH)]
+
+    scores = reader.score("What is a ROS node?", [*fillers, ANSWER])
+
+    assert len(scores) == BATCH + 1
+    assert scores.index(max(scores)) == BATCH
+    assert scores[-1] == pytest.approx(reader.score("What is a ROS node?", [ANSWER])[0], abs=0.1)
+
+
+def test_no_texts_have_no_scores(reader: CrossEncoder) -> None:
+    assert reader.score("What is a ROS node?", []) == []
+
+
+def test_only_the_beginning_of_a_long_text_is_read(reader: CrossEncoder) -> None:
+    long = f"{ANSWER} " * 40
+
+    one, other = reader.score("What is a ROS node?", [long + ANSWER, long + OTHER])
+
+    assert one == other
+
+
+@pytest.mark.parametrize("question", ["?" * 400, "机" * 400, "a b " * 100, "What? " * 500, ""])
+@pytest.mark.parametrize("text", ["", ANSWER * 20])
+def test_a_question_of_any_length_is_read(reader: CrossEncoder, question: str, text: str) -> None:
+    (score,) = reader.score(question, [text])
+
+    assert -20 < score < 20
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_a_file_with_other_bytes_is_damaged(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(crossencoder.SHA256, name, "0" * 64)
+
+    with pytest.raises(EmbedderUnavailable, match=rf"{name} is damaged \(SHA-256 differs\)"):
+        CrossEncoder().score("lens", ["lens"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("PACKAGE", "no-such-package"), ("FOLDER", "no/such")])
+def test_a_file_that_is_not_installed_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setattr(crossencoder, name, value)
+
+    with pytest.raises(EmbedderUnavailable) as caught:
+        checked_file("model.onnx")
+    assert str(caught.value) == (
+        f"The reading model's model.onnx is not installed (package {crossencoder.PACKAGE})."
+    )

@@ -1,0 +1,40 @@
+"""Ingests a book in a process of its own, so that a test can stop it, kill it or limit its files.
+
+Usage: child_ingest.py DOUBLES BOOK LIBRARY PAUSE_AT FILE_LIMIT
+
+PAUSE_AT is `embed`, or a function of the pipeline before which to pause; `-` pauses nowhere.
+"""
+
+import resource
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+from quire.errors import QuireError
+from quire.ingest import pipeline
+
+doubles, book, library, pause_at, limit = sys.argv[1:]
+
+
+def pause(*_: object, **__: object) -> None:
+    sys.stdout.write("paused\n")
+    sys.stdout.flush()
+    signal.pause()
+
+
+# Loaded by its file: the package around it takes seconds to import.
+embedder = runpy.run_path(doubles)["HashEmbedder"]()
+if pause_at == "embed":
+    embed = embedder.embed_passages
+    embedder.embed_passages = lambda texts: pause() if embedder.embedded else embed(texts)
+elif pause_at != "-":
+    setattr(pipeline, pause_at, pause)
+if int(limit):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+
+try:
+    pipeline.ingest(Path(book), Path(library), embedder, book="lamps")
+except QuireError as error:
+    sys.exit(f"{type(error).__name__}: {error}")

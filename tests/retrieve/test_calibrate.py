@@ -1,0 +1,83 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quire.index.embed import GraniteEmbedder
+from quire.prose.terms import TermStatistics
+from quire.retrieve.calibrate import (
+    Logistic,
+    Signals,
+    answerability_features,
+    load_calibration,
+    similarity_of,
+)
+from quire.retrieve.evidence import EvidenceReader, Passage
+from quire.testing import WordReader
+
+
+def signals(question: str, *texts: str, floor: float = 0.2) -> Signals:
+    statistics = TermStatistics.count(texts)
+    passages = [Passage(n, text, "", 0.9) for n, text in enumerate(texts, start=1)]
+    evidence, whole = EvidenceReader(WordReader()).read(question, passages, statistics)
+    return Signals(
+        question=question,
+        texts=texts,
+        cosines=[0.8 - n / 10 for n in range(len(texts))],
+        floor=floor,
+        passages=whole,
+        evidence=evidence,
+        statistics=statistics,
+    )
+
+
+@pytest.mark.parametrize(
+    "found", [signals("What turns?", "A lens turns.", "Fog is wet."), signals("What turns?")]
+)
+def test_the_shipped_calibration_finds_every_feature_it_weighs(found: Signals) -> None:
+    calibration = load_calibration(GraniteEmbedder.id)
+
+    assert 0 < calibration.answerability(answerability_features(found)) < 1
+
+
+def test_the_shipped_calibration_likes_passages_that_answer() -> None:
+    answerability = load_calibration(GraniteEmbedder.id).answerability
+    texts = ("A lens turns slowly.", "Fog is wet.")
+
+    right = answerability(answerability_features(signals("Does a lens turn slowly?", *texts)))
+    wrong = answerability(answerability_features(signals("Who painted the Mona Lisa?", *texts)))
+
+    assert right > wrong
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_logistic_is_a_probability_however_large_its_input(value: float) -> None:
+    assert 0 <= Logistic(0.0, {"x": 1.0})({"x": value}) <= 1
+
+
+def test_words_the_book_does_not_have_are_missed() -> None:
+    features = answerability_features(signals("lens painting", "A lens turns."))
+
+    assert features["unknown"] > 0
+    assert features["missing"] > 0
+    assert features["together"] < 1
+
+
+def test_the_nearest_passage_is_as_similar_as_the_answer_is_likely() -> None:
+    found = signals("What turns?", "A lens turns.", "Fog is wet.")
+
+    similarities = [similarity_of(cosine, found, 0.9) for cosine in found.cosines]
+
+    assert similarities[0] == pytest.approx(0.9)
+    assert similarities[1] < similarities[0]
+
+
+def test_a_passage_below_the_floor_fades_no_further() -> None:
+    found = signals("What turns?", "A lens turns.")
+
+    assert similarity_of(0.2, found, 0.9) == similarity_of(0.0, found, 0.9) < 0.9
+
+
+def test_nothing_fades_where_nothing_stands_out() -> None:
+    found = signals("What turns?", "A lens turns.", floor=0.8)
+
+    assert similarity_of(0.8, found, 0.9) == pytest.approx(0.9)

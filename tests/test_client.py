@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import pytest
+
+import quire
+from quire.client import Quire
+from quire.compose import Services
+from quire.domain import Filters
+from quire.errors import BadSettings, UnknownBook, UnsupportedSource
+from quire.events import Done, Sentence, Started
+from quire.settings import Settings
+from quire.testing import build_services, write_tiny_book
+
+
+@pytest.fixture(autouse=True)
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open books with the stand-in for the embedder."""
+
+    def build(settings: Settings) -> Services:
+        return build_services(settings.data_dir)
+
+    monkeypatch.setattr("quire.client.build", build)
+
+
+async def test_a_folder_is_opened_and_answers(tiny_book: Path) -> None:
+    async with await Quire.open(tiny_book) as book:
+        answer = await book.ask("What is a Fresnel lens?")
+
+    assert answer.status == "answered"
+    assert answer.citations[0].quote.startswith("A Fresnel lens is a lens")
+
+
+async def test_a_follow_up_goes_to_the_same_thread(tiny_book: Path) -> None:
+    async with await Quire.open(tiny_book) as book:
+        first = await book.ask("What is a Fresnel lens?")
+        second = await book.ask("What is it made of?", thread_id=first.thread_id)
+
+    assert second.standalone_question == "What is a Fresnel lens made of?"
+
+
+async def test_an_answer_can_be_streamed(tiny_book: Path) -> None:
+    async with await Quire.open(tiny_book) as book:
+        events = [event async for event in book.stream("What is a Fresnel lens?")]
+
+    assert isinstance(events[0], Started)
+    assert any(isinstance(event, Sentence) for event in events)
+    assert isinstance(events[-1], Done)
+
+
+async def test_a_book_can_be_searched_within_a_chapter(tiny_book: Path) -> None:
+    async with await Quire.open(tiny_book) as book:
+        everywhere = await book.search("lens", top_k=2)
+        keeper = await book.search("lens", filters=Filters(chapter=("The keeper",)))
+
+    assert [hit.rank for hit in everywhere] == [1, 2]
+    assert {hit.chunk.chapter for hit in keeper} == {"The keeper"}
+
+
+async def test_the_first_opening_says_how_far_it_is(tiny_book: Path) -> None:
+    said: list[tuple[object, ...]] = []
+
+    async with await Quire.open(tiny_book, progress=lambda *step: said.append(step)):
+        pass
+
+    assert said
+
+
+async def test_a_book_ingested_before_is_opened_by_name(tiny_book: Path, tmp_path: Path) -> None:
+    async with await Quire.open(tiny_book, book="lamps", data_dir=tmp_path / "mine"):
+        pass
+
+    async with await Quire.open(book="lamps", data_dir=str(tmp_path / "mine")) as book:
+        answer = await book.ask("What is a Fresnel lens?")
+
+    assert answer.book == "lamps"
+
+
+async def test_the_only_book_stays_open_when_a_second_one_is_ingested(
+    tiny_book: Path, tmp_path: Path
+) -> None:
+    async with await Quire.open(tiny_book, book="one"):
+        pass
+
+    async with await Quire.open() as book:
+        async with await Quire.open(write_tiny_book(tmp_path / "second"), book="two"):
+            pass
+        answer = await book.ask("What is a Fresnel lens?")
+
+    assert answer.book == "one"
+
+
+async def test_an_unknown_book_cannot_be_opened() -> None:
+    with pytest.raises(UnknownBook):
+        await Quire.open(book="nowhere")
+
+
+async def test_a_folder_without_a_book_cannot_be_opened(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    with pytest.raises(UnsupportedSource):
+        await Quire.open(empty)
+
+
+async def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIRE_SERVE__PORT", "-1")
+
+    with pytest.raises(BadSettings, match="QUIRE_SERVE__PORT"):
+        await Quire.open()
+
+
+def test_the_package_offers_the_client() -> None:
+    assert quire.Quire is Quire
+    with pytest.raises(AttributeError, match="Folio"):
+        _ = quire.Folio

@@ -1,0 +1,242 @@
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from quire.domain import Answer, Message
+from quire.errors import StoreUnavailable
+from quire.threads.store import SqlThreadStore
+from tests.verify.samples import NOON, answer_of
+
+
+@pytest_asyncio.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqlThreadStore]:
+    store = SqlThreadStore(f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}")
+    await store.open()
+    yield store
+    await store.close()
+
+
+def turn_of(thread_id: str, name: str) -> tuple[Answer, tuple[Message, Message]]:
+    """Make a question and its answer."""
+    answer = answer_of(f"answer {name}", thread_id=thread_id, id=f"a-{thread_id}-{name}")
+    asked = Message(
+        id=f"q-{thread_id}-{name}", role="user", content=f"question {name}", created_at=NOON
+    )
+    said = Message(
+        id=answer.id,
+        role="assistant",
+        content=answer.text,
+        created_at=NOON,
+        confidence=0.5,
+        record={"status": "answered", "claims": [{"start": 0, "quote": "Größe “x”"}], "none": None},
+    )
+    return answer, (asked, said)
+
+
+async def test_what_was_appended_is_loaded(store: SqlThreadStore) -> None:
+    answer, messages = turn_of("t1", "one")
+
+    await store.append(answer, messages)
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert (thread.id, thread.book, thread.message_count) == ("t1", "tiny", 2)
+    assert thread.messages == messages
+
+
+async def test_a_record_comes_back_as_it_went_in(store: SqlThreadStore) -> None:
+    answer, messages = turn_of("t1", "one")
+
+    await store.append(answer, messages)
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert thread.messages[1].record == messages[1].record
+    assert thread.messages[0].record == {}
+    assert thread.messages[0].confidence is None
+
+
+async def test_a_thread_grows_in_order(store: SqlThreadStore) -> None:
+    for name in ("one", "two", "three"):
+        await store.append(*turn_of("t1", name))
+
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert thread.message_count == 6
+    assert [m.content for m in thread.messages[::2]] == [
+        "question one",
+        "question two",
+        "question three",
+    ]
+
+
+async def test_only_the_last_messages_are_loaded_if_asked_for(store: SqlThreadStore) -> None:
+    for name in ("one", "two"):
+        await store.append(*turn_of("t1", name))
+
+    thread = await store.load("t1", last=3)
+
+    assert thread is not None
+    assert [m.content for m in thread.messages] == ["answer one", "question two", "answer two"]
+    assert thread.message_count == 4
+
+
+async def test_an_unknown_thread_is_nothing(store: SqlThreadStore) -> None:
+    assert await store.load("nowhere") is None
+
+
+async def test_times_come_back_in_utc_whatever_zone_they_went_in(store: SqlThreadStore) -> None:
+    kathmandu = timezone(timedelta(hours=5, minutes=45))
+    at = datetime(2025, 1, 2, 3, 4, 5, 678, tzinfo=kathmandu)
+    answer = answer_of(thread_id="t1", created_at=at)
+    message = Message(id="m1", role="user", content="x", created_at=at)
+
+    await store.append(answer, [message])
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert thread.created_at == thread.updated_at == thread.messages[0].created_at == at
+    assert thread.created_at.tzinfo is UTC
+
+
+async def test_threads_are_listed_by_their_newest_activity(store: SqlThreadStore) -> None:
+    for minute, name in enumerate("abca"):
+        answer = answer_of(thread_id=name, created_at=NOON + timedelta(minutes=minute))
+        message = Message(id=f"m{minute}", role="user", content="x", created_at=NOON)
+        await store.append(answer, [message])
+
+    threads = await store.list(limit=10, offset=0)
+
+    assert [thread.id for thread in threads] == ["a", "c", "b"]
+    assert threads[0].message_count == 2
+    assert threads[0].messages == ()
+    assert threads[0].created_at == NOON
+
+
+async def test_threads_of_the_same_moment_are_listed_by_id(store: SqlThreadStore) -> None:
+    for name in "ba":
+        await store.append(*turn_of(name, "one"))
+
+    assert [thread.id for thread in await store.list(limit=10, offset=0)] == ["a", "b"]
+
+
+async def test_a_list_has_pages(store: SqlThreadStore) -> None:
+    for name in "abc":
+        await store.append(*turn_of(name, "one"))
+
+    assert [thread.id for thread in await store.list(limit=1, offset=1)] == ["b"]
+    assert await store.list(limit=5, offset=3) == []
+
+
+async def test_a_deleted_thread_is_gone_with_its_messages(store: SqlThreadStore) -> None:
+    await store.append(*turn_of("t1", "one"))
+
+    assert await store.delete("t1") is True
+    assert await store.load("t1") is None
+    assert await store.delete("t1") is False
+    # Its messages are gone too: their ids are free again.
+    await store.append(*turn_of("t1", "one"))
+
+
+async def test_deleting_one_thread_leaves_the_others(store: SqlThreadStore) -> None:
+    for name in "ab":
+        await store.append(*turn_of(name, "one"))
+
+    await store.delete("a")
+
+    thread = await store.load("b")
+    assert thread is not None
+    assert len(thread.messages) == 2
+
+
+async def test_threads_outlive_the_store(tmp_path: Path) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path / 'lasting.db'}"
+    first = SqlThreadStore(url)
+    await first.open()
+    await first.append(*turn_of("t1", "one"))
+    await first.close()
+
+    second = SqlThreadStore(url)
+    await second.open()
+    thread = await second.load("t1")
+    await second.close()
+
+    assert thread is not None
+    assert thread.message_count == 2
+
+
+async def test_twenty_appends_at_once_get_places_of_their_own(store: SqlThreadStore) -> None:
+    await asyncio.gather(*(store.append(*turn_of("t1", str(n))) for n in range(20)))
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert thread.message_count == len(thread.messages) == 40
+    pairs = list(zip(thread.messages[::2], thread.messages[1::2], strict=True))
+    assert all(q.id.removeprefix("q") == a.id.removeprefix("a") for q, a in pairs)
+    assert {q.content for q, _ in pairs} == {f"question {n}" for n in range(20)}
+
+
+async def test_turns_of_one_thread_wait_for_each_other(store: SqlThreadStore) -> None:
+    seen: list[str] = []
+    inside = asyncio.Event()
+    leave = asyncio.Event()
+
+    async def first() -> None:
+        async with store.turn("t1"):
+            inside.set()
+            await leave.wait()
+            seen.append("first")
+
+    async def second() -> None:
+        await inside.wait()
+        leave.set()
+        async with store.turn("t1"):
+            seen.append("second")
+
+    await asyncio.gather(second(), first())
+
+    assert seen == ["first", "second"]
+
+
+async def test_turns_of_different_threads_do_not_wait(store: SqlThreadStore) -> None:
+    async with store.turn("t1"), asyncio.timeout(5), store.turn("t2"):
+        pass
+
+
+async def test_a_turn_that_fails_lets_the_next_one_in(store: SqlThreadStore) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with store.turn("t1"):
+            raise ZeroDivisionError
+
+    async with asyncio.timeout(5), store.turn("t1"):
+        pass
+
+
+async def test_a_store_that_answers_can_be_pinged(store: SqlThreadStore) -> None:
+    await store.ping()
+
+
+async def test_a_database_that_cannot_be_opened_is_unavailable(tmp_path: Path) -> None:
+    store = SqlThreadStore(f"sqlite+aiosqlite:///{tmp_path / 'missing' / 'threads.db'}")
+
+    for use in (store.open, store.ping, lambda: store.load("t1"), lambda: store.delete("t1")):
+        with pytest.raises(StoreUnavailable):
+            await use()
+
+    await store.close()
+
+
+async def test_a_turn_that_is_stored_twice_changes_nothing(store: SqlThreadStore) -> None:
+    await store.append(*turn_of("t1", "one"))
+
+    with pytest.raises(StoreUnavailable):
+        await store.append(*turn_of("t1", "one"))
+
+    thread = await store.load("t1")
+    assert thread is not None
+    assert thread.message_count == len(thread.messages) == 2

@@ -1,0 +1,195 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quire.verify.claims import Piece, PieceReader, split_pieces
+
+PARTS = (
+    "A lens turns",
+    "The horn sounds",
+    "lower",
+    ". ",
+    "? ",
+    ".\n",
+    "\n\n",
+    "\n",
+    " [1]",
+    "[2]",
+    "[1, 2]",
+    "- ",
+    "1. ",
+    "1996. It",
+    "| a | b |\n",
+    "| --- | --- |\n",
+    "```\nx = [1]. Y\n```",
+    "```",
+    "`a[0]. B`",
+    "``",
+    "$a. B$",
+    "$5 ",
+    "$$",
+    "e.g. ",
+    "# Head\n",
+    "> ",
+    "[",
+    ":::note\n",
+    "https://x.y/z. ",
+    "[1](x)",
+)
+
+
+def pieces_by(text: str, sizes: list[int]) -> list[Piece]:
+    reader = PieceReader()
+    pieces: list[Piece] = []
+    at = turn = 0
+    while at < len(text):
+        size = sizes[turn % len(sizes)]
+        pieces += reader.feed(text[at : at + size])
+        at, turn = at + size, turn + 1
+    return [*pieces, *reader.finish()]
+
+
+@given(
+    st.lists(st.sampled_from(PARTS), max_size=10).map("".join),
+    st.lists(st.integers(1, 5), min_size=1, max_size=6),
+)
+def test_any_chunking_gives_the_pieces_of_the_whole(text: str, sizes: list[int]) -> None:
+    assert pieces_by(text, sizes) == list(split_pieces(text))
+
+
+def letters(text: str) -> str:
+    """Everything but marks and white space."""
+    return re.sub(r"\s|\[[\d, ]+\]", "", text)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=10).map("".join))
+def test_nothing_but_marks_is_lost(text: str) -> None:
+    pieces = split_pieces(text)
+
+    assert letters(text).startswith(letters("".join(p.lead + p.text for p in pieces)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A lens turns [1].",
+        "A lens turns.[1]",
+        "A lens turns. [1]",
+        "A lens turns.\n\n[1]",
+        "[1] A lens turns.",
+    ],
+)
+def test_a_mark_belongs_to_its_sentence_wherever_it_stands(text: str) -> None:
+    (piece,) = split_pieces(text)
+
+    assert (piece.lead.strip(), piece.text, piece.marks) == ("", "A lens turns.", (1,))
+
+
+@pytest.mark.parametrize("marks", ["[1, 2]", "[1;2]", "[1][2]", " [1] [2]"])
+def test_a_sentence_may_have_several_marks(marks: str) -> None:
+    (piece,) = split_pieces(f"A lens turns.{marks}")
+
+    assert piece.marks == (1, 2)
+
+
+def test_a_mark_between_sentences_belongs_to_the_first() -> None:
+    first, second = split_pieces("A lens turns. [1] A horn sounds. [2]")
+
+    assert (first.text, first.marks) == ("A lens turns.", (1,))
+    assert (second.text, second.marks) == ("A horn sounds.", (2,))
+
+
+def test_a_mark_that_comes_late_is_waited_for() -> None:
+    reader = PieceReader()
+
+    early = [p for bit in ("A lens turns.", " [", "1", "]") for p in reader.feed(bit)]
+    (piece,) = reader.feed(" A horn")
+
+    assert early == []
+    assert piece.marks == (1,)
+
+
+def test_a_sentence_is_given_as_soon_as_the_next_begins() -> None:
+    reader = PieceReader()
+
+    assert list(reader.feed("A lens turns. ")) == []
+    assert [piece.text for piece in reader.feed("A")] == ["A lens turns."]
+
+
+@pytest.mark.parametrize(
+    "text", ["Read `ranges[0]` first.", "Read $x[1]$ first.", "See [1](https://tiny.example)."]
+)
+def test_what_only_looks_like_a_mark_stays(text: str) -> None:
+    (piece,) = split_pieces(text)
+
+    assert (piece.text, piece.marks) == (text, ())
+
+
+def test_a_code_block_is_kept_whole_character_by_character() -> None:
+    block = "```python\nx = a[1]. B\n\n# Not a heading. No\n```"
+
+    pieces = pieces_by(f"Like this:\n\n{block}\n\n[2]\n\nDone.", [1])
+
+    assert [(p.text, p.marks, p.kind) for p in pieces] == [
+        ("Like this:", (), "sentence"),
+        (block, (2,), "code"),
+        ("Done.", (), "sentence"),
+    ]
+
+
+def test_a_block_formula_is_kept_whole() -> None:
+    (piece,) = split_pieces("$$\nx[1] = 2\n$$\n\n[1]")
+
+    assert (piece.text, piece.marks, piece.kind) == ("$$\nx[1] = 2\n$$", (1,), "math")
+
+
+def test_the_rows_of_a_table_are_one_piece() -> None:
+    table = "| Order | Length |\n| --- | --- |\n| first | 920 mm |"
+
+    (piece,) = split_pieces(f"{table}\n\n[1]")
+
+    assert (piece.text, piece.marks, piece.kind) == (table, (1,), "row")
+
+
+def test_tables_with_words_between_them_are_not_joined() -> None:
+    pieces = split_pieces("| a |\n\nAnd:\n\n| b |")
+
+    assert [piece.text for piece in pieces] == ["| a |", "And:", "| b |"]
+
+
+def test_each_item_of_a_list_is_a_piece_and_its_bullet_is_not() -> None:
+    first, second = split_pieces("- A lens turns. [1]\n- A horn sounds. [2]")
+
+    assert (first.lead, first.text, first.kind) == ("- ", "A lens turns.", "item")
+    assert (second.lead, second.text, second.marks) == ("\n- ", "A horn sounds.", (2,))
+
+
+def test_the_second_sentence_of_an_item_is_no_sentence_of_its_own_when_streamed() -> None:
+    pieces = pieces_by("- A lens turns. It is thin.", [1])
+
+    assert [piece.kind for piece in pieces] == ["item", "item"]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("A lens turns.", True),
+        ("No.", True),
+        ("It is not.", True),
+        ("Does it turn?", False),
+        ("**Does it turn?**", False),
+        ("## The lens", False),
+        ("…", False),
+    ],
+)
+def test_what_states_something_is_a_claim(text: str, claim: bool) -> None:
+    (piece,) = split_pieces(text)
+
+    assert piece.is_claim is claim
+
+
+@pytest.mark.parametrize("text", ["", "  \n\n ", "[1]", "[1] [2]\n"])
+def test_nothing_but_marks_gives_no_piece(text: str) -> None:
+    assert split_pieces(text) == ()
