@@ -118,7 +118,7 @@ class IndexMismatch(SearchIndexError):
 class EmbedderUnavailable(QuireError):
     """The embedding model is missing or damaged."""
 
-    advice = "Reinstall Quire; `quire doctor` names the file."
+    advice = "Run `quire doctor`; it names the file."
 
 
 class StoreUnavailable(QuireError):

@@ -13,7 +13,7 @@ from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.refusal import DISCLAIMER
 from quire.compose import Services
-from quire.domain import Answer, Question
+from quire.domain import Answer, Filters, Question
 from quire.errors import ModelMisbehaved, QuireError, UnknownBook
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.testing import build_services
@@ -145,6 +145,13 @@ async def test_the_model_may_decline_and_its_words_are_never_shown(tiny_data: Pa
     assert NOT_IN_BOOK not in repr(done.answer)
 
 
+async def test_declining_words_before_an_answer_are_dropped(tiny_data: Path) -> None:
+    answer = await answer_with(tiny_data, f"{NOT_IN_BOOK}\n\n{LENS} [1]")
+
+    assert answer.text == f"{LENS} [1]"
+    assert answer.withheld == ()
+
+
 async def test_a_question_the_book_does_not_cover_never_reaches_the_model(tiny_data: Path) -> None:
     model = ScriptedModel([[assistant_message(LENS)]])
     async with build_services(tiny_data, model=lambda _: model) as services:
@@ -210,14 +217,17 @@ async def test_a_disclaimer_is_not_sent_before_there_is_something_to_disclaim(
 
 async def test_passages_are_numbered_as_the_marks_name_them(tiny_data: Path) -> None:
     async with build_services(tiny_data, model=says(f"{LENS} [1]")) as services:
-        _, retrieved, *_, done = await events_of(
-            services, Question(text="lens rings", threshold=0.83)
-        )
+        index = services.library.open("tiny")
+        found = await services.searcher.search(index, "lens rings", filters=Filters(), top_k=4)
+        worst, least, *_ = sorted(hit.similarity for hit in found.hits)
+        question = Question(text="lens rings", top_k=4, threshold=least)
+        _, retrieved, *_, done = await events_of(services, question)
 
+    assert worst < least
     assert isinstance(retrieved, Retrieved)
     assert isinstance(done, Done)
     assert retrieved.hits == done.answer.hits
-    assert all(hit.similarity >= 0.83 for hit in retrieved.hits)
+    assert len(retrieved.hits) == 3
 
 
 async def test_a_follow_up_uses_the_history_of_its_thread(tiny: Services) -> None:
@@ -244,9 +254,9 @@ async def test_a_follow_up_is_about_what_was_answered(tiny: Services) -> None:
 async def test_a_question_that_finds_nothing_is_tried_beside_the_topic(tiny: Services) -> None:
     async with tiny:
         thread = (await answer_to(tiny, Question(text="What does the keeper do in fog?"))).thread_id
-        second = await answer_to(tiny, Question(text="Which noise results?", thread_id=thread))
+        second = await answer_to(tiny, Question(text="Which horn type?", thread_id=thread))
 
-    assert second.standalone_question == "Which noise results (the keeper)?"
+    assert second.standalone_question == "Which horn type (the keeper)?"
 
 
 async def test_a_question_that_finds_nothing_either_way_stays_as_it_was_asked(

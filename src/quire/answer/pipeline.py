@@ -113,7 +113,7 @@ class Pipeline:
         if beside and found.answerability < SURE:
             # It may lean on the conversation in a way its words do not show.
             again = await self._search(work, beside)
-            if again.answerability > found.answerability:
+            if again.answerability > max(found.answerability, question.threshold):
                 work.standalone, found = beside, again
         work.nearest = found.hits
         work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]

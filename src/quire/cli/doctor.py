@@ -75,7 +75,7 @@ def _tried(name: str, look: Callable[[], str]) -> Finding:
 def _data_folder(settings: Settings) -> Finding:
     folder = settings.data_dir.expanduser()
     existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not os.access(existing, os.W_OK):
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
         return Finding(
             "data folder", False, f"{folder} cannot be written", "Set QUIRE_DATA_DIR elsewhere."
         )

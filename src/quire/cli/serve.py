@@ -11,6 +11,8 @@ from quire.cli.options import book_option, data_option, settings_from
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
+BACKLOG = 2048
+
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), required=False)
@@ -69,6 +71,8 @@ def _listen(settings: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        # From here on connections wait until the service is up, instead of being refused.
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise BadSettings(

@@ -49,6 +49,16 @@ def prepare_granite(folder: Path, say: Say = lambda _: None) -> Path:
         return ready
     say("Preparing the embedding model (once, a few seconds)…")
     pack = read_pack(_packed_weights())
+    try:
+        _make(pack, folder, ready)
+    except OSError as error:
+        raise EmbedderUnavailable(
+            f"The embedding model cannot be kept in {folder}: {error.strerror}."
+        ) from error
+    return ready
+
+
+def _make(pack: Pack, folder: Path, ready: Path) -> None:
     # Imported here: only the first start needs it.
     import onnx
 
@@ -64,7 +74,6 @@ def prepare_granite(folder: Path, say: Say = lambda _: None) -> Path:
             # Another process was faster; what it made is the same.
             if not (ready / "model.onnx").is_file():
                 raise
-    return ready
 
 
 def _packed_weights() -> bytes:

@@ -35,6 +35,9 @@ class DiskLibrary:
     def open(self, book: str | None) -> EdgeIndex:
         """Give the current revision of a book; of the only one if `book` is `None`."""
         name = book or self._default or self._only_book()
+        if name != Path(name).name:
+            # A name is one folder's, never a path out of the library.
+            raise UnknownBook(f"There is no book {name!r}.{self._known()}")
         try:
             stamp = (self._folder / name / "current").stat().st_mtime_ns
         except (OSError, ValueError) as error:

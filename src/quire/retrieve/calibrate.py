@@ -70,8 +70,9 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     total = sum(statistics.weight(term) for term in wanted) or 1.0
     together = {term for text in signals.texts for term in terms(text)}
     unknown = [statistics.weight(t) for t in wanted if not statistics.frequency.get(t)]
+    read = [e.score for e in signals.evidence if e.score > UNREAD]
     return {
-        "reader": _bounded(max((e.score for e in signals.evidence), default=UNREAD)),
+        "reader": _bounded(max(read, default=UNREAD)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
         "together": statistics.coverage(wanted, together),
         "unknown": sum(unknown) / total,

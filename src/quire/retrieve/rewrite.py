@@ -19,6 +19,7 @@ _BARE = re.compile(
     r"|tell me more|go on|more|explain(?: more| that)?|elaborate|then)\W*$",
     re.I,
 )
+_AND = re.compile(r"^\s*(?:and|but|so)[,\s]+", re.I)
 _VERB = r"(?:is|are|was|were|do|does|did|can|could|should|will|would|must)\b"
 _ASKS = re.compile(
     rf"(?!if\b|when\b).*\b(?:(?:what|which|who|whose|where|why|how)\b|{_VERB})", re.I
@@ -87,7 +88,7 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
         new = next(group for group in found.groups() if group).strip()
         if not _ASKS.match(new):
             return _swapped(last.question, new)
-    return _filled(asked, last) or question
+    return _filled(_AND.sub("", asked), last) or question
 
 
 def question_with_topic(question: str, history: Sequence[Exchange]) -> str | None:
@@ -119,7 +120,11 @@ def _swapped(previous: str, new: str) -> str:
         return previous
     before = parse(previous)
     if found := _ADJUNCT.match(new):
-        return _elsewhere(previous, before, found[1].lower(), new)
+        word = found[1].lower()
+        if word not in ("for", "with", "of") or re.search(rf"\b{word}\b", previous, re.I):
+            return _elsewhere(previous, before, word, new)
+        # “How do I call a service? And for an action?” asks the same of another thing.
+        new = new[found.end() :]
     article, text = _article_of(new)
     own = Phrase(0, 0, text, article)
     if not before.things:
@@ -220,6 +225,10 @@ def _put(asked: str, pronoun: re.Match[str], topic: str) -> str:
         # “this filter”: only the rest of its name is missing.
         said = set(terms(asked))
         topic = " ".join(word for word in words(topic) if not said & set(terms(word)))
+    owned = re.fullmatch(r"\s+([\w-]+(?:\s+[\w-]+)?)(\W*)", asked[pronoun.end() :])
+    if pronoun[0].lower() in _POSSESSIVE and owned:
+        # “what are its drawbacks?”
+        return f"{asked[: pronoun.start()]}the {owned[1]} of {topic}{owned[2]}"
     named = _named(pronoun[0], topic)
     return asked[: pronoun.start()] + named + asked[pronoun.end() :]
 

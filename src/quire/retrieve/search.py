@@ -14,7 +14,7 @@ from quire.retrieve.calibrate import (
     answerability_features,
     similarity_of,
 )
-from quire.retrieve.evidence import EvidenceReader, Passage
+from quire.retrieve.evidence import Evidence, EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
 
 _EXERCISES = re.compile(
@@ -22,6 +22,8 @@ _EXERCISES = re.compile(
     r"(?:exercises?|problems?|questions?|quiz(?:zes)?|check your (?:knowledge|understanding))\W*$",
     re.I,
 )
+SPARE = 3
+"""How many hits more than asked for are read; the reader may prefer one of them."""
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
 
@@ -64,6 +66,14 @@ class Searcher:
         )
         return SearchResult(scored, answerability)
 
+    def _read(
+        self, index: Index, question: str, hits: list[Hit], top_k: int
+    ) -> tuple[list[Hit], list[Evidence]]:
+        """Read a few more hits than asked for, and keep those whose sentences answer best."""
+        evidence = self._evidence.rank(question, passages_of(hits), index.statistics)
+        kept = reorder(hits, evidence, top_k)
+        return kept, self._evidence.rank(question, passages_of(kept), index.statistics)
+
     async def look(
         self, index: Index, question: str, filters: Filters, top_k: int
     ) -> tuple[list[Hit], Signals]:
@@ -72,12 +82,10 @@ class Searcher:
         vector = await asyncio.to_thread(self._embedder.embed_query, question)
         rankings = index.rank(question, vector, filters=filters, depth=self._options.depth)
         order = fuse(rankings, self._options)
-        found = _distinct(index.fetch(order[: top_k * 2 + 2]))
-        found = sorted(found, key=lambda pair: asks_only(pair[0]))[:top_k]
+        found = _distinct(index.fetch(order[: top_k + 2 * SPARE]))
+        found = sorted(found, key=lambda pair: asks_only(pair[0]))[: top_k + SPARE]
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
-        evidence = await asyncio.to_thread(
-            self._evidence.rank, question, passages_of(hits), index.statistics
-        )
+        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k)
         return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
@@ -86,6 +94,15 @@ class Searcher:
             evidence=evidence,
             statistics=index.statistics,
         )
+
+
+def reorder(hits: Sequence[Hit], evidence: Sequence[Evidence], top_k: int) -> list[Hit]:
+    """Join the order of the search with the order of the best sentences, and keep the best."""
+    best: dict[int, int] = {}
+    for one in evidence:
+        best.setdefault(one.passage.number, len(best) + 1)
+    joined = sorted(hits, key=lambda hit: (-(1 / hit.rank + 1 / best[hit.rank]), hit.rank))
+    return [replace(hit, rank=rank) for rank, hit in enumerate(joined[:top_k], start=1)]
 
 
 def asks_only(chunk: Chunk) -> bool:
