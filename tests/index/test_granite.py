@@ -129,7 +129,7 @@ def test_a_process_that_was_slower_takes_what_the_faster_one_made(small_model: P
 def test_a_model_that_cannot_be_put_in_place_is_an_error(small_model: Path) -> None:
     (small_model / MODEL_ID / "something else").mkdir(parents=True)
 
-    with pytest.raises(OSError, match="not empty"):
+    with pytest.raises(EmbedderUnavailable, match="not empty"):
         prepare_granite(small_model)
 
 
