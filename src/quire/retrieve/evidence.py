@@ -12,9 +12,9 @@ from quire.prose.terms import TermStatistics, terms
 
 HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
-QUOTAS = (8, 5, 4, 3, 3, 2, 2, 2)
+QUOTAS = (6, 4, 3, 3, 2, 2, 2, 2)
 """How many sentences of the first, second, … passage are read closely."""
-MAX_TEXT = 600
+MAX_TEXT = 320
 MEMORY = 4096
 """How many sentence scores are remembered."""
 UNREAD = -12.0
@@ -74,15 +74,27 @@ class EvidenceReader:
         self, question: str, passages: Sequence[Passage], statistics: TermStatistics
     ) -> list[Evidence]:
         """Score the sentences of the passages, best first."""
-        found = [e for p in passages for e in _by_words(question, p, statistics)]
-        chosen = _worth_reading(found, passages)
-        scores = self._read(question, [_read_as(evidence) for evidence in chosen])
-        read = [replace(e, score=score) for e, score in zip(chosen, scores, strict=True)]
+        found: list[Evidence] = []
+        chosen: list[tuple[Evidence, str]] = []
+        for place, passage in enumerate(passages):
+            own = _by_words(question, passage, statistics)
+            found += own
+            chosen += self._worth_reading(question, own, QUOTAS[min(place, len(QUOTAS) - 1)])
+        scores = self._read(question, [text for _, text in chosen])
+        read = [replace(e, score=score) for (e, _), score in zip(chosen, scores, strict=True)]
         places = {(e.passage.number, e.place) for e in read}
         rest = [e for e in found if (e.passage.number, e.place) not in places]
         return sorted(
             [*read, *rest], key=lambda e: (-e.score, -e.coverage, e.passage.number, e.place)
         )
+
+    def _worth_reading(
+        self, question: str, own: Sequence[Evidence], quota: int
+    ) -> list[tuple[Evidence, str]]:
+        """Choose a passage's sentences by their words; one that was read before is not read on."""
+        fitting = [(e, _read_as(e)) for e in own if _answers_in_form(e)]
+        known = [(e, text) for e, text in fitting if (question, text) in self._known]
+        return known or sorted(fitting, key=lambda pair: (-pair[0].coverage, pair[0].place))[:quota]
 
     def _read(self, question: str, texts: Sequence[str]) -> list[float]:
         known = {text: self._known.get((question, text)) for text in texts}
@@ -129,15 +141,6 @@ def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> li
         )
         found.append(Evidence(passage, place, span, covered / total))
     return found
-
-
-def _worth_reading(found: Sequence[Evidence], passages: Sequence[Passage]) -> list[Evidence]:
-    chosen: list[Evidence] = []
-    for place, passage in enumerate(passages):
-        own = [e for e in found if e.passage is passage and _answers_in_form(e)]
-        own.sort(key=lambda e: (-e.coverage, e.place))
-        chosen += own[: QUOTAS[min(place, len(QUOTAS) - 1)]]
-    return chosen
 
 
 def _answers_in_form(evidence: Evidence) -> bool:
