@@ -75,6 +75,12 @@ def read_sections(
     )
 
 
+def _anchor(ids: list[str]) -> str:
+    """Choose the id that Sphinx puts first: one that was only counted, as `id3`, comes last."""
+    counted = len(ids) > 1 and ids[0].startswith("id")
+    return next(iter(ids[1:] if counted else ids), "")
+
+
 class _Blocks:
     """Renders the block nodes of one page."""
 
@@ -104,8 +110,7 @@ class _Blocks:
             return ()
         head = next((child for child in node.children if isinstance(child, nodes.title)), None)
         here = (*path, inline_plain(self._inline.render(head)) if head else "")
-        anchor = str(node["ids"][0]) if node["ids"] else ""
-        opened.append(_Open(path=(*opened[0].path, *here), anchor=anchor))
+        opened.append(_Open(path=(*opened[0].path, *here), anchor=_anchor(node["ids"])))
         return here
 
     def _below(self, node: nodes.Node) -> list[Block]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from docutils import nodes
 
 from quire.ingest.readers.contents import join_docname
-from quire.ingest.readers.rst_nodes import CrossReference
 
 # Only what Markdown would read as markup: a lone `*`, `snake_case` and `5 < 6` stay as they are.
 _SPECIAL = re.compile(
@@ -85,7 +84,7 @@ class InlineText:
                 return code(node.astext())
             case nodes.math():
                 return f"${_SPACE.sub(' ', node.astext()).strip()}$"
-            case CrossReference():
+            case nodes.inline() if "kind" in node:
                 return self._cross_reference(node)
             case nodes.reference():
                 return self._link(node)
@@ -123,7 +122,7 @@ class InlineText:
             return plain
         return f"[{_SPACE.sub(' ', text).strip()}]({_address(uri)})"
 
-    def _cross_reference(self, node: CrossReference) -> str:
+    def _cross_reference(self, node: nodes.inline) -> str:
         words = node.astext()
         if not node["explicit"]:
             words = self._resolved(node["kind"], str(node["target"])) or words

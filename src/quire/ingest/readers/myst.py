@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -175,25 +176,25 @@ def _directive(
 def _give_ids(lines: list[str]) -> dict[str, str]:
     """Write each heading's id behind it, and blank the targets; give what the targets name."""
     labels: dict[str, str] = {}
-    pending: list[str] = []
+    pending: dict[str, str] = {}
     ids = _Ids()
-    headings = dict(_headings("\n".join(lines)))
-    fenced = set(_fenced_lines("\n".join(lines)))
+    text = "\n".join(lines)
+    headings, fenced = dict(_headings(text)), set(_fenced_lines(text))
     for number, line in enumerate(lines):
         target = None if number in fenced else _TARGET.match(line)
         if target:
-            ids.take(target[1])
-            pending.append(nodes.fully_normalize_name(target[1]))
+            pending[nodes.fully_normalize_name(target[1])] = ids.take(target[1])
             lines[number] = ""
         elif number in headings:
             words = inline_plain(headings[number])
-            given = ids.take(words)
+            # The name its author gave it comes before the one made of its words.
+            given = [ids.take(words), *pending.values()][-1]
             labels |= dict.fromkeys(pending, words)
-            pending = []
+            pending = {}
             bare = re.sub(r"[ \t]+#+[ \t]*$", "", line) if line.lstrip().startswith("#") else line
             lines[number] = f"{bare.rstrip()} {{#{given}}}"
         elif line.strip():
-            pending = []
+            pending = {}
             if number not in fenced:
                 ids.skip(len(_FOOTNOTE.findall(re.sub(r"`[^`]*`", "", line))))
     return labels
@@ -201,7 +202,7 @@ def _give_ids(lines: list[str]) -> dict[str, str]:
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
-    for opened, inline in zip(tokens, tokens[1:], strict=False):
+    for opened, inline in pairwise(tokens):
         if opened.type == "heading_open" and opened.level == 0 and opened.map:
             setext = opened.markup in ("=", "-")
             yield opened.map[1] - 2 if setext else opened.map[0], inline.content

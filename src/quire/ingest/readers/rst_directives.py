@@ -162,6 +162,18 @@ class _Only(_Standin):
         return []
 
 
+class _Index(_Dropped):
+    """`index`: not seen, but its target is an id of the section that follows."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give the target."""
+        document = self.state.document
+        number = sum(1 for name in document.ids if name.startswith("index-"))
+        target = nodes.target("", "", ids=[f"index-{number}"])
+        document.note_explicit_target(target)
+        return [target]
+
+
 class _Glossary(_Standin):
     """`glossary`: terms and what they mean."""
 
@@ -208,6 +220,7 @@ _STANDINS: dict[str, type[Directive]] = {
     **_named(_TocTree, "toctree"),
     **_named(_Only, "only ifconfig if-builder cond"),
     **_named(_Glossary, "glossary"),
+    **_named(_Index, "index"),
     **_named(_Version, " ".join(_VERSION_WORDS)),
     **_named(_Aside, "seealso"),
     **_named(_Theorem, "exercise solution"),
@@ -224,7 +237,7 @@ _STANDINS: dict[str, type[Directive]] = {
     ),
     **_named(
         _Dropped,
-        "raw index meta tabularcolumns sectionauthor codeauthor moduleauthor default-domain todo"
+        "raw meta tabularcolumns sectionauthor codeauthor moduleauthor default-domain todo"
         " todolist bibliography currentmodule module py:module py:currentmodule js:module"
         " autosummary automodule redirect-from redirect testsetup testcleanup program"
         " inheritance-diagram cpp:namespace cpp:namespace-push cpp:namespace-pop c:namespace",

@@ -21,7 +21,3 @@ class Highlight(nodes.Invisible, nodes.Element):
 
 class Markdown(nodes.General, nodes.Element):
     """Markdown taken into a reStructuredText page."""
-
-
-class CrossReference(nodes.Inline, nodes.TextElement):
-    """A reference by name, as `:ref:` and `:doc:` make them."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from docutils import nodes
 
-from quire.ingest.readers.rst_nodes import CrossReference
-
 RoleResult = tuple[Sequence[nodes.Node], Sequence[nodes.system_message]]
 RoleFunction = Callable[..., RoleResult]
 
@@ -65,7 +63,10 @@ def _reference(kind: str, raw: str, text: str) -> nodes.Node:
         words, explicit = words[1:], True
     elif code and not explicit:
         words = _code_words(words, kind)
-    return CrossReference(raw, words, kind=kind, target=target, explicit=explicit, code=code)
+    # A node of docutils' own: a contents list visits headings, and refuses others.
+    node = nodes.inline(raw, words, kind=kind, target=target)
+    node["explicit"], node["code"] = explicit, code
+    return node
 
 
 def _words(kind: str, raw: str, text: str) -> nodes.Node:
