@@ -1,6 +1,7 @@
 """docutils' tree to the sections and Markdown blocks every reader gives."""
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 
 from docutils import nodes
@@ -297,7 +298,8 @@ def _rescued(node: nodes.system_message) -> list[Block]:
         lines = source.astext().split("\n")
         if re.match(r"\s*\.\. ", lines[0]):
             lines = [line for line in lines[1:] if not re.match(r"\s*:[\w-]+:", line)]
-        text = "\n".join(line for line in lines if not _RULE.fullmatch(line.strip())).strip("\n")
+        kept = "\n".join(line for line in lines if not _RULE.fullmatch(line.strip()))
+        text = textwrap.dedent(kept).strip("\n")
         if text.strip():
             found.append(Block(kind="code", text=fenced(text, "")))
     return found

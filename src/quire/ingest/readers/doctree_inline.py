@@ -10,7 +10,7 @@ from quire.ingest.readers.contents import join_docname
 
 # Only what Markdown would read as markup: a lone `*`, `snake_case` and `5 < 6` stay as they are.
 _SPECIAL = re.compile(
-    r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$])|[*`$]|(?<!\w)_|_(?!\w)|~(?=~)|<(?=[A-Za-z/!])"
+    r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$])|[*`$|]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|<(?=[A-Za-z/!])"
     r"|\[(?=[^\]]*\][(\[])|\[(?=\^)"
 )
 _LINE_START = re.compile(r"^(\s*)(?:([-+>|#]|:::|={3,}|~~~)(?=\s|[|:=~#\w])|(\d+)([.)])(?=\s))")

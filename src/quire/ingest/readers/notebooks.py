@@ -192,20 +192,10 @@ def _sources(
 def _pages(
     sources: "dict[str, Source]", contents: list[Place], url: str, skipped: list[Skipped]
 ) -> Iterator[Page]:
-    from quire.ingest.readers.sphinx_pages import names_of  # with docutils, as above
+    from quire.ingest.readers.sphinx_pages import names_of, render_page  # docutils, as above
 
     names = names_of(sources)
     for place in contents:
-        source = sources.get(place.docname)
-        if source is None:
-            continue
-        title = source.title or place.title or place.docname.rsplit("/", 1)[-1]
-        yield Page(
-            source=source.file.name,
-            title=title,
-            part=place.part,
-            url=f"{url}/{place.docname}.html",
-            sections=source.sections(names, title),
-        )
-        problems = dict.fromkeys(source.around.problems)
-        skipped += [Skipped(source=name, reason=reason) for name, reason in problems]
+        if place.docname in sources:
+            address = f"{url}/{place.docname}.html"
+            yield from render_page(sources[place.docname], place, names, address, skipped)

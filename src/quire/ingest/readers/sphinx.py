@@ -3,11 +3,10 @@
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quire.domain import Book, Page, Section, Skipped
+from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
@@ -106,22 +105,13 @@ def files_taken_in(root: Path, page: Path) -> Iterator[SourceFile]:
                     yield SourceFile(path, os.path.relpath(path, root.resolve()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
-    url: str
-    suffix: str
-
-    def address(self, docname: str) -> str:
-        return f"{self.url}/{docname}{self.suffix}"
-
-
 def _pages(
     config: SphinxConfig,
     sources: "dict[str, Source]",
     options: IngestOptions,
     skipped: list[Skipped],
 ) -> Iterator[Page]:
-    from quire.ingest.readers.sphinx_pages import names_of  # with docutils, as above
+    from quire.ingest.readers.sphinx_pages import names_of, render_page  # docutils, as above
 
     titles = {name: source.title for name, source in sources.items()}
     trees = {name: source.trees for name, source in sources.items()}
@@ -137,22 +127,7 @@ def _pages(
             placed.append(Place(docname=docname))
     names = names_of(sources, config)
     url = (options.site_url or config.text("html_baseurl")).rstrip("/")
-    site = _Site(url, config.text("html_file_suffix") or ".html")
+    end = config.text("html_file_suffix") or ".html"
     for place in placed:
-        source = sources[place.docname]
-        title = source.title or place.title or place.docname.rsplit("/", 1)[-1]
-        try:
-            sections: tuple[Section, ...] = source.sections(names, title)
-        except UnreadableFile as error:
-            skipped.append(Skipped(source=source.file.name, reason=str(error)))
-            continue
-        yield Page(
-            source=source.file.name,
-            title=title,
-            part=place.part,
-            url=site.address(place.docname),
-            sections=sections,
-        )
-    for docname in sources:
-        for name, reason in dict.fromkeys(sources[docname].around.problems):
-            skipped.append(Skipped(source=name, reason=reason))
+        address = f"{url}/{place.docname}{end}"
+        yield from render_page(sources[place.docname], place, names, address, skipped)

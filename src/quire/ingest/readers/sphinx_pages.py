@@ -1,18 +1,18 @@
 """The pages of a Sphinx book, each parsed once and rendered when all titles are known."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from docutils import nodes
 
-from quire.domain import Section, Skipped
+from quire.domain import Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.contents import Contents
+from quire.ingest.readers.contents import Contents, Place
 from quire.ingest.readers.doctree import document_title, labels_of, read_sections
 from quire.ingest.readers.doctree_inline import Names
 from quire.ingest.readers.markdown import read_text
@@ -178,3 +178,18 @@ def names_of(sources: dict[str, Source], config: SphinxConfig | None = None) -> 
         labels={k: v for source in sources.values() for k, v in source.labels.items()},
         values={k: config.text(k) for k in ("version", "release") if config and config.text(k)},
     )
+
+
+def render_page(
+    source: Source, place: Place, names: Names, url: str, skipped: list[Skipped]
+) -> Iterator[Page]:
+    """Give the page of a document, if it can be rendered; what it wanted and missed is reported."""
+    title = source.title or place.title or place.docname.rsplit("/", 1)[-1]
+    try:
+        sections = source.sections(names, title)
+    except UnreadableFile as error:
+        skipped.append(Skipped(source=source.file.name, reason=str(error)))
+        return
+    problems = dict.fromkeys(source.around.problems)
+    skipped += [Skipped(source=name, reason=reason) for name, reason in problems]
+    yield Page(source=source.file.name, title=title, part=place.part, url=url, sections=sections)
