@@ -38,10 +38,9 @@ def words(text: str) -> Counter[str]:
 
 def words_of_page(page: Page) -> Counter[str]:
     # A heading without text of its own stands only in the paths of those below it.
-    headings = {h for section in page.sections for h in section.path} | {page.title}
-    paths = [h for s in page.sections for h in s.path]
+    headings = {s.path[:n]: s.path[n - 1] for s in page.sections for n in range(1, len(s.path) + 1)}
     texts = [block.text for section in page.sections for block in section.blocks]
-    return words("\n".join([*texts, *(paths or headings)]))
+    return words("\n".join([page.title, *texts, *headings.values()]))
 
 
 def words_of_rst(text: str) -> Counter[str]:
