@@ -6,8 +6,15 @@ from quire.errors import UnsupportedSource
 from quire.ingest.readers import Reader
 from quire.ingest.readers.docusaurus import DocusaurusReader
 from quire.ingest.readers.markdown import MarkdownReader
+from quire.ingest.readers.notebooks import NotebooksReader
+from quire.ingest.readers.sphinx import SphinxReader
 
-READERS: tuple[Reader, ...] = (DocusaurusReader(), MarkdownReader())
+READERS: tuple[Reader, ...] = (
+    DocusaurusReader(),
+    SphinxReader(),
+    NotebooksReader(),
+    MarkdownReader(),
+)
 """Most particular first: a Docusaurus site is also a folder of Markdown."""
 
 

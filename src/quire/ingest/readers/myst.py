@@ -1,0 +1,236 @@
+"""MyST Markdown: its directives, roles and targets, put into the Markdown every reader shares."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from docutils import nodes
+from markdown_it import MarkdownIt
+
+from quire.ingest.readers.contents import Contents
+from quire.ingest.readers.doctree_inline import InlineText, Names
+from quire.ingest.readers.markdown import ParsedPage, parse_page
+from quire.ingest.readers.markup import split_front_matter
+from quire.ingest.readers.myst_directives import Fence, render_directive
+from quire.ingest.readers.rst_roles import find_role
+from quire.ingest.readers.surroundings import Surroundings
+from quire.prose.plain import inline_plain
+
+_OPEN = re.compile(r"^([ \t]*)(`{3,}|~{3,}|:{3,})[ \t]*(?:\{([\w:.+-]+)\})?[ \t]*(.*)$")
+_TARGET = re.compile(r"^[ \t]*\(([^()\s][^()]*)\)=[ \t]*$")
+_ROLE = re.compile(r"(?<![\\`\w])\{([a-zA-Z][\w:+.-]*)\}(`+)(?!`)(.+?)(?<!`)\2(?!`)", re.S)
+_FOOTNOTE = re.compile(r"(?<!^)\[\^[^\]\s]+\](?!:)|^\[\^[^\]\s]+\](?!:)", re.M)
+_OPTION = re.compile(r"^[ \t]*:([\w-]+):[ \t]*(.*)$")
+_VALUE = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
+_MAX_DEPTH = 40
+_PLAIN: dict[str, type[nodes.TextElement]] = {
+    "math": nodes.math,
+    "sub": nodes.subscript,
+    "subscript": nodes.subscript,
+    "sup": nodes.superscript,
+    "superscript": nodes.superscript,
+    "emphasis": nodes.emphasis,
+    "strong": nodes.strong,
+    "literal": nodes.literal,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MystPage:
+    """One MyST file: its sections, and what the rest of the book must know of it."""
+
+    page: ParsedPage
+    trees: tuple[Contents, ...]
+    labels: dict[str, str]
+    """Label to the heading it stands before."""
+
+
+@dataclass(slots=True)
+class Conversion:
+    """What the conversion of one page gathers on its way."""
+
+    inline: InlineText
+    around: Surroundings | None = None
+    trees: list[Contents] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def parse_myst(
+    text: str,
+    around: Surroundings | None = None,
+    names: Names | None = None,
+    docname: str = "",
+) -> MystPage:
+    """Read one MyST file into sections with the ids that Sphinx gives them.
+
+    Raises:
+        UnreadableFile: the front matter or a comment is broken.
+    """
+    text = re.sub(r"\r\n?", "\n", text)
+    front_matter, body = split_front_matter(text)
+    inline = InlineText(names or Names(), docname)
+    state = Conversion(inline=inline, around=around, values=_substitutions(front_matter))
+    lines = list(convert(body.split("\n"), state))
+    labels = _give_ids(lines)
+    whole = "\n".join(lines)
+    page = parse_page(whole, mdx=False)
+    if page.heading is None and front_matter.get("title"):
+        page = parse_page(f"---\ntitle: {_quoted(front_matter['title'])}\n---\n{whole}", mdx=False)
+    return MystPage(page=page, trees=tuple(state.trees), labels=labels)
+
+
+def _quoted(title: object) -> str:
+    return "'" + " ".join(str(title).split()).replace("'", "''") + "'"
+
+
+def _substitutions(front_matter: dict[str, Any]) -> dict[str, Any]:
+    inner = front_matter.get("myst")
+    for source in (inner if isinstance(inner, dict) else {}, front_matter):
+        found = source.get("substitutions")
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def convert(lines: list[str], state: Conversion, depth: int = 0) -> Iterator[str]:
+    """Give the lines as plain Markdown, directives and roles in them rendered."""
+    place = 0
+    prose: list[str] = []
+    while place < len(lines):
+        line = lines[place]
+        found = _OPEN.match(line)
+        if not found or (found[2][0] == "`" and "`" in found[4]):
+            if not line.startswith(("% ", "+++")) and line != "%":
+                prose.append(line)
+            place += 1
+            continue
+        yield from _running(prose, state)
+        prose = []
+        end = _closing(lines, place, found[2])
+        inside = lines[place + 1 : end]
+        if found[3] is not None and depth < _MAX_DEPTH:
+            yield from _directive(found, inside, state, depth)
+        elif found[2][0] == ":":
+            yield line
+            yield from convert(inside, state, depth + 1) if depth < _MAX_DEPTH else inside
+            yield from lines[end : end + 1]
+        else:
+            yield from lines[place : end + 1]
+        place = end + 1
+    yield from _running(prose, state)
+
+
+def _closing(lines: list[str], place: int, fence: str) -> int:
+    for end in range(place + 1, len(lines)):
+        stripped = lines[end].strip()
+        if len(stripped) >= len(fence) and set(stripped) == {fence[0]}:
+            return end
+    return len(lines)
+
+
+def _running(lines: list[str], state: Conversion) -> list[str]:
+    if not lines:
+        return []
+
+    def role(match: re.Match[str]) -> str:
+        words = " ".join(match[3].split())
+        kind = match[1].lower()
+        if kind in _PLAIN:
+            node: nodes.Node = _PLAIN[kind](words, words)
+        else:
+            node = find_role(kind, lambda _: None)(kind, words, words, 0, None)[0][0]
+        return state.inline.render(nodes.paragraph("", "", node))
+
+    text = _ROLE.sub(role, "\n".join(lines))
+    text = _VALUE.sub(lambda m: str(state.values.get(m[1], m[0])), text)
+    return text.split("\n")
+
+
+def _directive(
+    found: re.Match[str], inside: list[str], state: Conversion, depth: int
+) -> Iterator[str]:
+    indent = found[1]
+    body = [line.removeprefix(indent) for line in inside]
+    options: dict[str, str] = {}
+    if body and body[0].strip() == "---":
+        end = next((n for n, line in enumerate(body[1:], 1) if line.strip() == "---"), 0)
+        pairs = (line.partition(":") for line in body[1:end])
+        options = {key.strip(): value.strip() for key, _, value in pairs}
+        body = body[end + 1 :]
+    while body and (option := _OPTION.match(body[0])):
+        options[option[1]] = option[2]
+        body = body[1:]
+    fence = Fence(name=found[3].lower(), argument=found[4].strip(), options=options, body=body)
+
+    def inner(lines: list[str]) -> list[str]:
+        return list(convert(lines, state, depth + 1))
+
+    yield ""
+    for line in render_directive(fence, inner, state.trees, state.around):
+        yield f"{indent}{line}" if line else ""
+    yield ""
+
+
+def _give_ids(lines: list[str]) -> dict[str, str]:
+    """Write each heading's id behind it, and blank the targets; give what the targets name."""
+    labels: dict[str, str] = {}
+    pending: dict[str, str] = {}
+    ids = _Ids()
+    text = "\n".join(lines)
+    headings, fenced = dict(_headings(text)), set(_fenced_lines(text))
+    for number, line in enumerate(lines):
+        target = None if number in fenced else _TARGET.match(line)
+        if target:
+            pending[nodes.fully_normalize_name(target[1])] = ids.take(target[1])
+            lines[number] = ""
+        elif number in headings:
+            words = inline_plain(headings[number])
+            # The name its author gave it comes before the one made of its words.
+            given = [ids.take(words), *pending.values()][-1]
+            labels |= dict.fromkeys(pending, words)
+            pending = {}
+            bare = re.sub(r"[ \t]+#+[ \t]*$", "", line) if line.lstrip().startswith("#") else line
+            lines[number] = f"{bare.rstrip()} {{#{given}}}"
+        elif line.strip():
+            pending = {}
+            if number not in fenced:
+                ids.skip(len(_FOOTNOTE.findall(re.sub(r"`[^`]*`", "", line))))
+    return labels
+
+
+def _headings(text: str) -> Iterator[tuple[int, str]]:
+    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
+    for opened, inline in pairwise(tokens):
+        if opened.type == "heading_open" and opened.level == 0 and opened.map:
+            setext = opened.markup in ("=", "-")
+            yield opened.map[1] - 2 if setext else opened.map[0], inline.content
+
+
+def _fenced_lines(text: str) -> Iterator[int]:
+    for token in MarkdownIt("commonmark", {"html": False}).parse(text):
+        if token.type in ("fence", "code_block") and token.map:
+            yield from range(*token.map)
+
+
+class _Ids:
+    """The ids of one page, as docutils makes them."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._count = 0
+
+    def take(self, words: str) -> str:
+        """Give the id of the next heading or target of that name."""
+        name = str(nodes.make_id(words))
+        while not name or name in self._taken:
+            self._count += 1
+            name = f"id{self._count}"
+        self._taken.add(name)
+        return name
+
+    def skip(self, count: int) -> None:
+        """Count nodes that take an id without showing it, as references to footnotes do."""
+        for _ in range(count):
+            self.take("")

@@ -1,0 +1,78 @@
+"""What a page may take in besides its own text, and what went wrong when it did."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quire.errors import UnreadableFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
+from quire.ingest.readers.markdown import read_text
+
+MAX_INCLUDES = 500
+"""Files one page may take in; more is a page that includes itself in a roundabout way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Where a page stands: what it may take in, and what went wrong when it did."""
+
+    root: Path
+    page: Path
+    options: IngestOptions
+    default_role: str = ""
+    included: list[Path] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """Names of files that should have been taken in, and why they were not."""
+
+    def report(self, name: str, reason: str) -> None:
+        """Note that a file was wanted and is missing from the text."""
+        page = below(self.root, self.page)
+        self.problems.append((name, f"included by {page}, but {reason}"))
+
+    def read(self, name: str, source: str | None = None) -> tuple[Path, str] | None:
+        """Read a file that the page takes in; when that fails, it is noted and nothing comes."""
+        try:
+            path = self.find(name, source)
+            if len(self.included) >= MAX_INCLUDES:
+                raise UnreadableFile(f"the page takes in more than {MAX_INCLUDES} files")  # noqa: TRY301
+            text = read_text(SourceFile(path, name), self.options)
+        except UnreadableFile as error:
+            self.report(name, str(error))
+            return None
+        self.included.append(path)
+        return path, text
+
+    def find(self, name: str, source: str | None = None) -> Path:
+        """Give the file that the page means by `name`.
+
+        Raises:
+            UnreadableFile: it lies outside the book, or there is none.
+        """
+        places = candidates(self.root, [self.page, Path(source or self.page)], name)
+        if not places:
+            raise UnreadableFile("it lies outside the book")
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            raise UnreadableFile("there is no such file")
+        return found
+
+
+def below(root: Path, path: Path) -> str:
+    """Give a path as its name below the book's folder."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def candidates(root: Path, pages: list[Path], name: str) -> list[Path]:
+    """Give the places inside the book where a page may mean `name` to be.
+
+    Sphinx counts from the page, docutils from the file that has the directive.
+    """
+    if "\0" in name:
+        return []
+    starts = [root] if name.startswith("/") else [page.parent for page in pages]
+    try:
+        found = [(start / name.lstrip("/")).resolve() for start in dict.fromkeys(starts)]
+    except (OSError, RuntimeError):  # a loop of links
+        return []
+    top = root.resolve()
+    return [path for path in found if path.is_relative_to(top)]

@@ -1,0 +1,195 @@
+"""The addresses Quire works out, against those of a book that Sphinx built."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers.notebooks import NotebooksReader
+from quire.ingest.readers.sphinx import SphinxReader
+
+WriteBook = Callable[[Mapping[str, str]], Path]
+
+pytestmark = pytest.mark.skipif(
+    not find_spec("sphinx") or not find_spec("myst_parser"),
+    reason="sphinx and myst-parser are not installed: there is nothing to compare with",
+)
+
+LAMPS = """\
+.. index:: lamps
+
+.. _lamps:
+
+Lamps
+=====
+
+.. contents::
+
+Before everything [#first]_ there was light.
+
+.. _wick-label:
+
+The ``wick`` & its *care*
+-------------------------
+
+Text about :term:`oil`.
+
+Wick
+----
+
+One.
+
+Oil
+^^^
+
+Two.
+
+.. index:: wick
+
+Wick
+----
+
+Again, with a note [1]_.
+
+.. _oil:
+
+Oil
+---
+
+Its label has its name.
+
+Contents
+--------
+
+Named like the list above.
+
+3. Größe: naïve 日本
+--------------------
+
+Not ASCII.
+
+日本
+----
+
+Nothing of it is ASCII.
+
+:ref:`wick-label` and :doc:`/deep/notes`
+----------------------------------------
+
+A heading of references.
+
+.. only:: html
+
+   Only here
+   ---------
+
+   Kept.
+
+.. note::
+
+   A note.
+
+.. function:: light(lamp)
+
+   Lights it.
+
+.. rubric:: Wick
+
+.. [#first] A footnote.
+.. [1] Another.
+"""
+NOTES = """\
+---
+title: ignored
+---
+
+(notes-label)=
+
+# Notes on `lamps`
+
+Text.[^a]
+
+## Wick
+
+One.
+
+## Wick
+
+Two.
+
+(care)=
+## Care
+
+Three. See {ref}`wick-label`.
+
+### Größe & Co
+
+Four.
+
+Setext heading
+--------------
+
+Five.
+
+(six)=
+## Six
+
+Six.
+
+[^a]: A footnote.
+"""
+BOOK = {
+    "conf.py": "project = 'Lamps'\nextensions = ['myst_parser']\nexclude_patterns = ['drafts']\n",
+    "index.rst": "Home\n====\n\nWelcome.\n\n.. toctree::\n   :glob:\n\n   lamps\n   deep/*\n",
+    "lamps.rst": LAMPS,
+    "deep/notes.md": NOTES,
+    "drafts/no.rst": "No\n==\n\nNot built.\n",
+}
+
+
+def built_ids(folder: Path) -> dict[str, list[str]]:
+    """Builds the book, and gives the ids of the sections of each page."""
+    subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(folder), str(folder / "_build")],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    pages = {}
+    for page in sorted((folder / "_build").rglob("*.html")):
+        text = page.read_text("utf-8")
+        if page.name not in ("genindex.html", "search.html"):
+            found = re.findall(r"<section [^>]*?\bid=\"([^\"]*)\"", text)
+            pages[page.relative_to(folder / "_build").as_posix()] = found
+    return pages
+
+
+def test_pages_and_anchors_are_those_of_the_built_book(write_book: WriteBook) -> None:
+    folder = write_book(BOOK)
+
+    book = SphinxReader().read(folder, IngestOptions(site_url="https://x.y"))
+
+    built = built_ids(folder)
+    assert sorted(page.url for page in book.pages) == [f"https://x.y/{name}" for name in built]
+    for page in book.pages:
+        anchors = [section.anchor for section in page.sections if section.anchor]
+        # The first section is the page itself; every other one here has text of its own.
+        assert anchors == built[page.url.removeprefix("https://x.y/")][1:]
+
+
+def test_the_anchors_of_a_jupyter_book_are_those_of_the_built_book(write_book: WriteBook) -> None:
+    folder = write_book(
+        {**BOOK, "_toc.yml": "format: jb-book\nroot: index\nchapters:\n- file: deep/notes\n"}
+    )
+
+    book = NotebooksReader().read(folder, IngestOptions(site_url="https://x.y"))
+
+    built = built_ids(folder)
+    notes = next(page for page in book.pages if page.source == "deep/notes.md")
+    assert notes.url == "https://x.y/deep/notes.html"
+    assert [s.anchor for s in notes.sections if s.anchor] == built["deep/notes.html"][1:]
