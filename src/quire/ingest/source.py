@@ -5,9 +5,14 @@ from pathlib import Path
 from quire.errors import UnsupportedSource
 from quire.ingest.readers import Reader
 from quire.ingest.readers.docusaurus import DocusaurusReader
+from quire.ingest.readers.html import HtmlReader
 from quire.ingest.readers.markdown import MarkdownReader
 
-READERS: tuple[Reader, ...] = (DocusaurusReader(), MarkdownReader())
+READERS: tuple[Reader, ...] = (
+    DocusaurusReader(),
+    HtmlReader(),
+    MarkdownReader(),
+)
 """Most particular first: a Docusaurus site is also a folder of Markdown."""
 
 
