@@ -50,10 +50,16 @@ class ParsedHtml:
     sections: tuple[Section, ...]
 
 
-def read_sections(content: Element, *, title: str, base: str, certain: bool = False) -> ParsedHtml:
-    """Turn a page's content into sections; a `certain` title stands above them in any case."""
+def read_sections(
+    content: Element, *, title: str, base: str, certain: bool = False, single: bool = True
+) -> ParsedHtml:
+    """Turn a page's content into sections.
+
+    A `certain` title stands above them whatever the page's own heading says; a page that is not
+    `single` holds several chapters, and its first heading is one of them.
+    """
     items = list(_Flow(Inline(base)).top(content))
-    own = _own_heading(items)
+    own = _own_heading(items) if single else None
     name = own.text if own and not certain else title
     trail: list[tuple[int, str]] = []
     sections: list[tuple[tuple[str, ...], str, list[Block]]] = [((), "", [])]

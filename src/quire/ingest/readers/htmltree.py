@@ -173,6 +173,7 @@ def _normal(tree: Element) -> Element:
         element.tag = element.tag.rpartition("}")[2].lower()
         if depth[element] == _DEEPEST:
             etree.strip_tags(element, "*")
+            element.tag = "div"
     return tree
 
 
