@@ -266,7 +266,21 @@ PIECES = st.one_of(
         ["<a href='x'>", "<div class='admonition'>", "<img alt='a'>", "<annotation encoding='tex'>"]
     ),
     st.sampled_from(
-        ["<!--", "-->", "<![CDATA[", "&", "&amp;", "&#0;", "\x0b", "\x01", ":::", "```"]
+        [
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "&",
+            "&amp;",
+            "&#0;",
+            "&#x1;",
+            "&#11;",
+            "<b<i",
+            "\x0b",
+            "\x01",
+            ":::",
+            "```",
+        ]
     ),
     st.sampled_from("`*_$|[]()"),
 )

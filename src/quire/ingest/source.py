@@ -5,11 +5,13 @@ from pathlib import Path
 from quire.errors import UnsupportedSource
 from quire.ingest.readers import Reader
 from quire.ingest.readers.docusaurus import DocusaurusReader
+from quire.ingest.readers.epub import EpubReader
 from quire.ingest.readers.html import HtmlReader
 from quire.ingest.readers.markdown import MarkdownReader
 
 READERS: tuple[Reader, ...] = (
     DocusaurusReader(),
+    EpubReader(),
     HtmlReader(),
     MarkdownReader(),
 )

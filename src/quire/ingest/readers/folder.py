@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from quire.domain import Skipped
@@ -34,21 +35,35 @@ def files_below(
                 yield SourceFile(here / name, (here / name).relative_to(root).as_posix())
 
 
-def read_bytes(file: SourceFile, *, limit: int, setting: str) -> bytes:
-    """Read one file whole.
+def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
+    """Make sure that a file is an ordinary one of sensible size.
 
     Raises:
         UnreadableFile: it is larger than the `setting` allows, or cannot be opened.
     """
     try:
         status = file.path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile("is not an ordinary file")
-        if status.st_size > limit:
-            raise UnreadableFile(
-                f"{status.st_size / 1e6:.1f} MB is more than the limit of {limit / 1e6:g} MB"
-                f" ({setting})"
-            )
+        with file.path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
+            pass
+    except OSError as error:
+        raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile("is not an ordinary file")
+    if status.st_size > limit:
+        raise UnreadableFile(
+            f"{status.st_size / 1e6:.1f} MB is more than the limit of {limit / 1e6:g} MB"
+            f" ({setting})"
+        )
+
+
+def read_bytes(file: SourceFile, *, limit: int, setting: str) -> bytes:
+    """Read one file whole.
+
+    Raises:
+        UnreadableFile: it is larger than the `setting` allows, or cannot be opened.
+    """
+    check_size(file, limit=limit, setting=setting)
+    try:
         return file.path.read_bytes()
     except OSError as error:
         raise UnreadableFile(f"cannot be opened: {error.strerror}") from error

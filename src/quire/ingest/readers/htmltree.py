@@ -17,6 +17,10 @@ _DEEPEST = 100
 _SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u200e\u200f]")
 _CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.I)
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+    "|&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:1?[0-8bBcCeEfF]|1[9aAdD]));"
+)
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _TYPE = "{http://www.idpf.org/2007/ops}type"
@@ -144,11 +148,16 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _decode(data: bytes) -> str:
+    """Give the text without characters that no tree may hold, written out or as a number."""
+    return _CONTROL.sub("", _text(data))
+
+
+def _text(data: bytes) -> str:
     for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le")):
         if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace").replace("\0", "")
+            return data[len(mark) :].decode(encoding, "replace")
     if data.startswith(codecs.BOM_UTF16_BE):
-        return data[2:].decode("utf-16-be", "replace").replace("\0", "")
+        return data[2:].decode("utf-16-be", "replace")
     if b"\0" in data:
         raise UnreadableFile("is a binary file, not text")
     declared = _CHARSET.search(data[:2048])
@@ -170,11 +179,18 @@ def _normal(tree: Element) -> Element:
         depth[element] = depth.get(above, 0) + 1 if above is not None else 0
         if not isinstance(element.tag, str):
             continue
-        element.tag = element.tag.rpartition("}")[2].lower()
+        _rename(element)
         if depth[element] == _DEEPEST:
             etree.strip_tags(element, "*")
             element.tag = "div"
     return tree
+
+
+def _rename(element: Element) -> None:
+    name = name_of(element).rpartition("}")[2].lower()
+    if name != element.tag:
+        # The parser takes names that it would not let anybody give.
+        element.tag = name if re.fullmatch(r"[a-z][\w.-]*", name) else "span"
 
 
 def remove(element: Element) -> None:
