@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from quire.domain import Block
 from quire.errors import UnreadableFile
+from quire.ingest.readers.htmlmath import settle_math
 from quire.ingest.readers.htmltext import ParsedHtml, read_sections
 from quire.ingest.readers.htmltree import main_content, parse_html
 from quire.prose.plain import inline_plain
@@ -19,6 +20,7 @@ BASE = "https://lamps.example/book/page.html"
 
 def read(markup: str, *, base: str = BASE) -> ParsedHtml:
     tree = parse_html(f"<html><body>{markup}</body></html>".encode())
+    settle_math(tree)
     return read_sections(main_content(tree), title="Page", base=base)
 
 

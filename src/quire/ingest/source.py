@@ -8,12 +8,16 @@ from quire.ingest.readers.docusaurus import DocusaurusReader
 from quire.ingest.readers.epub import EpubReader
 from quire.ingest.readers.html import HtmlReader
 from quire.ingest.readers.markdown import MarkdownReader
+from quire.ingest.readers.pdf import PdfReader
+from quire.ingest.readers.shelf import ShelfReader
 
 READERS: tuple[Reader, ...] = (
     DocusaurusReader(),
     EpubReader(),
+    PdfReader(),
     HtmlReader(),
     MarkdownReader(),
+    ShelfReader(),
 )
 """Most particular first: a Docusaurus site is also a folder of Markdown."""
 

@@ -74,8 +74,9 @@ def _read_chapter(
     before: list[Page],
     options: IngestOptions,
 ) -> Page:
+    from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmltext import read_sections
-    from quire.ingest.readers.htmltree import clear, parse_xhtml, settle_math
+    from quire.ingest.readers.htmltree import clear, parse_xhtml
 
     file, name = where
     data = archive.read(name, limit=options.max_page_bytes, setting="QUIRE_INGEST__MAX_PAGE_BYTES")

@@ -119,12 +119,14 @@ def _site(
 
 
 def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[Page, PageFacts]":
+    from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmlsite import facts_of, page_address, without_site
     from quire.ingest.readers.htmltext import read_sections
     from quire.ingest.readers.htmltree import main_content, parse_html
 
     tree = parse_html(_bytes(file, options))
     facts = facts_of(tree)
+    settle_math(tree)
     address = page_address(file.name, facts.base or site.root, bare=site.bare)
     url = facts.canonical or address
     title = without_site(facts.title, site.name) or Path(file.name).stem

@@ -5,14 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import urljoin
 
-from quire.ingest.readers.htmltree import MATH, Element, class_of, epub_type, name_of, visible
-from quire.prose.plain import inline_plain
+from quire.ingest.readers.escape import escape_block, escape_words
+from quire.ingest.readers.htmlmath import MATH
+from quire.ingest.readers.htmltree import Element, class_of, epub_type, name_of, visible
 
 _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
-_MARKS = re.compile(r"([\\`*_\[\]$~|])")
-_LOOKS_LIKE_MATH = re.compile(r"\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
 _TEX = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]")
-_BLOCK_START = re.compile(r"^(\s*)(?:([#>|+-])|(\d+)([.)])(?=\s))", re.M)
 _SUPER = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _BREAK = "\x0b"
 # Marks are set at the end, when it is known what stands beside them.
@@ -58,7 +56,7 @@ class Inline:
 
     def paragraph(self, raw: str) -> str:
         """Finish a paragraph of its own, that no later reader may take for a list or a heading."""
-        return _BLOCK_START.sub(_as_text, self.line(raw))
+        return escape_block(self.line(raw))
 
     def inside(self, element: Element) -> str:
         """Write everything in an element."""
@@ -83,9 +81,12 @@ class Inline:
         pieces: list[str] = []
         end = 0
         for found in _TEX.finditer(text):
-            pieces += (_escaped(text[end : found.start()]), f"${(found[1] or found[2]).strip()}$")
+            pieces += (
+                escape_words(text[end : found.start()]),
+                f"${(found[1] or found[2]).strip()}$",
+            )
             end = found.end()
-        return "".join((*pieces, _escaped(text[end:])))
+        return "".join((*pieces, escape_words(text[end:])))
 
     def address(self, href: str) -> str:
         """Give a link's target, absolute where that can be known."""
@@ -141,24 +142,6 @@ class Inline:
         words = self.line(self.text(element.get("alt") or "")).replace("\n", " ")
         label = re.sub(r"(?<!\\)([\[\]])", r"\\\1", words)
         return f"![{label}]({self.address(element.get('src') or '')})" if label else ""
-
-
-def _escaped(text: str) -> str:
-    """Escape only what would be taken for markup, so that quotes read as the book does."""
-    if not _MARKS.search(text):
-        return text
-    if inline_plain(text) == " ".join(text.split()) and not _LOOKS_LIKE_MATH.search(text):
-        return text
-    return _MARKS.sub(r"\\\1", text)
-
-
-def _as_text(found: re.Match[str]) -> str:
-    if found[2]:
-        after = found.string[found.end() : found.end() + 1]
-        # A minus before a number is no bullet; only what Markdown reads as a block is escaped.
-        harmless = found[2] in "+-" and not after.isspace()
-        return found[0] if harmless else f"{found[1]}\\{found[2]}"
-    return f"{found[1]}{found[3]}\\{found[4]}"
 
 
 def _marked(mark: str, found: re.Match[str]) -> str:

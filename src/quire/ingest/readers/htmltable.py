@@ -58,13 +58,3 @@ def _take_waiting(cells: list[str], waiting: dict[int, tuple[int, str]]) -> None
 
 def _span(value: str | None) -> int:
     return max(1, min(int(value), _WIDEST)) if value and re.fullmatch(r"[0-9]{1,6}", value) else 1
-
-
-def write_table(rows: list[list[str]]) -> str:
-    """Write rows as a Markdown table whose first row is its head."""
-    width = max((len(row) for row in rows), default=0)
-    if not width:
-        return ""
-    full = [row + [""] * (width - len(row)) for row in rows]
-    head, *body = (f"| {' | '.join(row)} |" for row in full)
-    return "\n".join((head, f"|{' --- |' * width}", *body))

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from quire.domain import Block, Section
 from quire.ingest.readers.htmlinline import Inline
-from quire.ingest.readers.htmltable import is_layout, rows_of, write_table
-from quire.ingest.readers.htmltree import MATH, Element, class_of, name_of, text_of
+from quire.ingest.readers.htmlmath import MATH
+from quire.ingest.readers.htmltable import is_layout, rows_of
+from quire.ingest.readers.htmltree import Element, class_of, name_of, text_of
+from quire.ingest.readers.table import write_table
 from quire.prose.plain import inline_plain
 
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
