@@ -16,7 +16,7 @@ _EDGE_LINES = 2
 _REPEATS = 3
 _SAME_PLACE = 10
 _APART = 1.6
-_NUMBER = re.compile(r"^(?:page\s*)?[-–—\s]*(?:#|[ivxlc]+)(?:\s*(?:/|of)\s*#)?[-–—\s]*$", re.I)
+_NUMBER = re.compile(r"^(?:page\s*)?[-–—\s]*#(?:\s*(?:/|of)\s*#)?[-–—\s]*$", re.I)
 
 
 @dataclass(slots=True)
@@ -156,10 +156,28 @@ def without_running_heads(pages: Sequence[list[Line]]) -> list[list[Line]]:
     for lines in pages:
         for line in (*_edge(lines, top=True), *_edge(lines, top=False)):
             seen.setdefault(_shape(line), Counter())[int(line.y // _SAME_PLACE)] += 1
-    return [_body(lines, seen) for lines in pages]
+    shift = _shift(pages)
+    return [_body(lines, seen, shift) for lines in pages]
 
 
-def _body(lines: list[Line], seen: dict[str, Counter[int]]) -> list[Line]:
+def _shift(pages: Sequence[list[Line]]) -> int | None:
+    """Give the difference of printed and counted page numbers, if it is the same on many pages."""
+    found = Counter(
+        number - line.page
+        for lines in pages
+        for line in (*_edge(lines, top=True), *_edge(lines, top=False))
+        for number in _outer_numbers(line)
+    )
+    shift, times = next(iter(found.most_common(1)), (0, 0))
+    return shift if times >= max(_REPEATS, len(pages) / 3) else None
+
+
+def _outer_numbers(line: Line) -> set[int]:
+    words = line.text.split()
+    return {int(w) for w in (words[0], words[-1]) if re.fullmatch(r"[0-9]{1,5}", w)}
+
+
+def _body(lines: list[Line], seen: dict[str, Counter[int]], shift: int | None) -> list[Line]:
     dropped: set[int] = set()
     for top in (True, False):
         edge = _edge(lines, top=top)
@@ -168,7 +186,8 @@ def _body(lines: list[Line], seen: dict[str, Counter[int]]) -> list[Line]:
         for line in reversed(edge):
             # A head stands apart from the text; the last line of a full page does not.
             apart = beside is None or abs(line.y - beside) > _APART * line.size
-            if not apart or not _is_running(line, seen):
+            numbered = shift is not None and line.page + shift in _outer_numbers(line)
+            if not apart or not (numbered or _is_running(line, seen)):
                 beside = line.y
                 continue
             dropped.add(id(line))
@@ -185,7 +204,8 @@ def _edge(lines: list[Line], *, top: bool) -> list[Line]:
 
 
 def _shape(line: Line) -> str:
-    return re.sub(r"\d+", "#", line.text.lower())
+    text = line.text.lower()
+    return "#" if re.fullmatch(r"[ivxlc]+", text) else re.sub(r"\d+", "#", text)
 
 
 def _is_running(line: Line, seen: dict[str, Counter[int]]) -> bool:

@@ -162,5 +162,18 @@ def _look(textpage: Any, place: int, handle: Any) -> Face:
     return Face(
         round(size, 1),
         bold=bool(_BOLD_NAME.search(name)) or weight >= _BOLD or bool(flags & _FORCE_BOLD),
-        mono=bool(flags & _FIXED_PITCH) or bool(_MONO_NAME.search(name)),
+        mono=bool(flags & _FIXED_PITCH) or bool(_MONO_NAME.search(name)) or _is_even(font),
     )
+
+
+def _is_even(font: Any) -> bool:
+    """Whether narrow and wide letters take the same room, whatever the font is called."""
+    widths: list[set[float]] = []
+    for letters in ("ilfjt", "mwMWo"):
+        widths.append(set())
+        for letter in letters:
+            width = ctypes.c_float()
+            if pdfium.FPDFFont_GetGlyphWidth(font, ord(letter), 100.0, width) and width.value > 0:
+                widths[-1].add(round(width.value, 1))
+    narrow, wide = widths
+    return len(narrow) == 1 and narrow == wide

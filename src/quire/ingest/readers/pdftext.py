@@ -109,7 +109,7 @@ class _Builder:
             return True
         item = bool(_BULLET.match(self._paragraph[0].text))
         if (before.page, before.column) != (line.page, line.column):
-            return bool(_ENDED.search(before.text)) and not line.text[0].islower()
+            return _ends_before_turn(before, line)
         if before.y - line.y > _WIDER * self._leading * line.size:
             return True
         indented = line.x0 > line.left + 0.8 * line.size and line.x0 > before.x0 + 0.8 * line.size
@@ -165,6 +165,14 @@ class _Builder:
         if f"{before}-{after}".lower() in self._words:
             return True
         return not after[0].islower() or before[-1].isdigit() or "-" in before
+
+
+def _ends_before_turn(before: Line, line: Line) -> bool:
+    """Whether a paragraph ends with its column, as far as the lines can tell."""
+    if not _ENDED.search(before.text) or line.text[0].islower():
+        return False
+    short = before.x1 < before.right - 0.1 * (before.right - before.left)
+    return short or line.x0 > line.left + 0.8 * line.size
 
 
 def _at(items: Sequence[Item], place: int) -> Item | None:
