@@ -154,6 +154,21 @@ def test_code_keeps_its_lines_and_its_indent(tmp_path: Path) -> None:
     )
 
 
+def test_a_long_name_that_fills_a_line_is_not_taken_for_code(tmp_path: Path) -> None:
+    paper = Paper()
+    paper.add_page()
+    paper.paragraph(prose(1))
+    paper.lines("The keeper calls", gap=5)
+    paper.set_y(paper.get_y() - 3)
+    paper.lines("light_the_lamp(oil, wick)", font="Courier")
+    paper.set_y(paper.get_y() - 3)
+    paper.lines("and waits.")
+
+    assert texts(read(paper.save(tmp_path / "a.pdf")))[1:] == [
+        "The keeper calls light_the_lamp(oil, wick) and waits."
+    ]
+
+
 def test_a_typescript_is_not_taken_for_code(tmp_path: Path) -> None:
     paper = Paper()
     paper.add_page()

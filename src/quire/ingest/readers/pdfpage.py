@@ -86,11 +86,13 @@ class _Letters:
         if not pdfium.FPDFText_GetLooseCharBox(self._raw, place, self._box):
             return
         left, right, y = self._box.left, self._box.right, self._box.bottom
-        face = self._face(place)
         held = self._open
+        # Letters of one word share a face, and asking is what takes the time.
+        inside = bool(held.faces) and held.letters[-1] != " "
+        face = held.faces[-1] if inside else self._face(place)
         if held.letters and self._is_apart(left, y, face.size):
             self._close()
-            held = self._open
+            held, face = self._open, self._face(place)
         if not held.faces:
             held.letters.clear()
             held.x0, held.x1, held.y = left, right, y

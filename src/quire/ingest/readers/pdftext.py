@@ -13,11 +13,13 @@ from quire.ingest.readers.pdflayout import Line
 from quire.ingest.readers.table import write_table
 
 _BULLET = re.compile(r"^([•‣▪◦●○■□–—∙·*-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
+_SYMBOLS = "•‣▪◦●○■□∙"
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(?:\d+|[ivxlc]+)$")
 _WORD = re.compile(r"\w+(?:[-’']\w+)*")
 _ENDED = re.compile(r"[.!?:…][\"'”’)\]]*$")
 _WIDER = 1.3
 _TABLE_ROWS = 2
+_INLINE_LINES = 2
 _ALL_MONO = 0.8
 
 
@@ -70,15 +72,24 @@ class _Builder:
         run: list[Line] = []
         while isinstance(item := _at(items, place + len(run)), Line) and self._is_code(item):
             run.append(item)
-        if run:
+        if run and not self._is_inside_sentence(run):
             return len(run), Block(kind="code", text=self._code(run))
+        run = []
         while isinstance(item := _at(items, place + len(run)), Line) and _is_row(item, run):
             run.append(item)
         rows = _rows(run) if len(run) >= _TABLE_ROWS else None
         return (len(run), Block(kind="table", text=write_table(rows))) if rows else (0, None)
 
     def _is_code(self, line: Line) -> bool:
-        return line.mono and self._code_is_mono
+        return line.mono and self._code_is_mono and line.text[0] not in _SYMBOLS
+
+    def _is_inside_sentence(self, run: list[Line]) -> bool:
+        """Whether a line is all code only because a long name fills it."""
+        before = self._paragraph[-1] if self._paragraph else None
+        if before is None or len(run) > _INLINE_LINES or _ENDED.search(before.text):
+            return False
+        near = (before.page, before.column) == (run[0].page, run[0].column)
+        return near and before.y - run[0].y <= _WIDER * self._leading * run[0].size
 
     def _code(self, lines: list[Line]) -> str:
         width = median((c.x1 - c.x0) / len(c.text) for line in lines for c in line.cells) or 1.0
@@ -124,7 +135,7 @@ class _Builder:
         text = self.joined(lines)
         bullet = _BULLET.match(text)
         follows = following is not None and _BULLET.match(following.text)
-        if bullet and (self._items or follows or bullet[1] in "•‣▪◦●○■□∙"):
+        if bullet and (self._items or follows or bullet[1] in _SYMBOLS):
             number = re.search(r"\d+", bullet[1])
             mark = f"{number[0]}. " if number else "- "
             if not number and bullet[1].strip("()").rstrip(".)").isalpha():
@@ -164,7 +175,8 @@ class _Builder:
             return False
         if f"{before}-{after}".lower() in self._words:
             return True
-        return not after[0].islower() or before[-1].isdigit() or "-" in before
+        plain = before.islower() or before.istitle()
+        return not after[0].islower() or not plain or "-" in before
 
 
 def _ends_before_turn(before: Line, line: Line) -> bool:
