@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -230,11 +231,32 @@ def test_deep_nesting_loses_no_words(tag: str) -> None:
     assert "deep words" in " ".join(block.text for block in found)
 
 
-def test_a_wide_page_is_read_in_time_that_grows_with_its_size() -> None:
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p>a</p>",
+        "<em>a " + " " * 50,
+        "\\(",
+        "\\[a ",
+        "**a ",
+        "__a__",
+        "<div class='breadcrumb" + "_" * 60 + "!'>a</div>",
+        "<b><i>a</i>",
+        "<dl><dt>a<dd>b",
+        "<a href='#x'>a",
+        "<table><tr><td>a",
+        "<h2>a</h2>",
+        "<title>a",
+        "$a ",
+        "&#x1;<",
+    ],
+)
+def test_a_long_page_is_read_in_time_that_grows_with_its_size(markup: str) -> None:
     started = time.monotonic()
-    found = blocks("<div><p>word <b>bold</b></p>" * 50 + "<p>a</p>" * 20_000)
+    # Nested too deep is an answer too.
+    with suppress(UnreadableFile):
+        read(markup * 10_000)
 
-    assert len(found) == 20_050
     assert time.monotonic() - started < 20
 
 

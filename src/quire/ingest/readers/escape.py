@@ -6,6 +6,8 @@ from quire.prose.plain import inline_plain
 
 _MARKS = re.compile(r"([\\`*_\[\]$~|])")
 _LOOKS_LIKE_MATH = re.compile(r"\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
+_LONG = 20_000
+"""Nobody writes such a paragraph, and to look at it closely takes time."""
 _BLOCK_START = re.compile(r"^(\s*)(?:([#>|+-])|(\d+)([.)])(?=\s))", re.M)
 
 
@@ -13,6 +15,8 @@ def escape_words(text: str) -> str:
     """Escape only what would be taken for markup, so that quotes read as the book does."""
     if not _MARKS.search(text):
         return text
+    if len(text) > _LONG:
+        return _MARKS.sub(r"\\\1", text)
     if inline_plain(text) == " ".join(text.split()) and not _LOOKS_LIKE_MATH.search(text):
         return text
     return _MARKS.sub(r"\\\1", text)

@@ -23,7 +23,7 @@ _MACHINE_MADE = re.compile(
     r"(?:^|/)(?:404|search|genindex(?:-\w+)?|py-modindex|print|searchindex|google\w{16})\.html?$"
 )
 _HEAD = 100_000
-_TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.S | re.I)
+_TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 
 
 @dataclass(frozen=True, slots=True)

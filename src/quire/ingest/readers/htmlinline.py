@@ -9,8 +9,9 @@ from quire.ingest.readers.escape import escape_block, escape_words
 from quire.ingest.readers.htmlmath import MATH
 from quire.ingest.readers.htmltree import Element, class_of, epub_type, name_of, visible
 
-_SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
-_TEX = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]")
+_SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+# Never past the next opening, so that openings without an end are given up at once.
+_TEX = re.compile(r"\\\(((?:(?!\\\().)+?)\\\)|\\\[((?:(?!\\\[).)+?)\\\]")
 _SUPER = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _BREAK = "\x0b"
 # Marks are set at the end, when it is known what stands beside them.
@@ -48,6 +49,7 @@ class Inline:
 
     def line(self, raw: str) -> str:
         """Finish what `element` and `inside` wrote: one paragraph, lines only where it had them."""
+        raw = _SPACE.sub(" ", raw)
         for pattern, mark in _PAIRS:
             raw = pattern.sub(partial(_marked, mark), raw)
         raw = re.sub("[\x01-\x06]", "", raw)

@@ -45,15 +45,15 @@ _DROPPED = frozenset(
     )
 )
 _FURNITURE = re.compile(
-    r"(?:^|\s)(?:[\w-]*breadcrumbs?(?:[-_]\w*)*|toc|table-of-contents|tocCollapsible\w*|[\w-]*-toc"
-    r"|theme-doc-toc-\w+|tableOfContents\w*|toctree-wrapper|pagination(?:[-_]\w*)*|pager|prev-next"
+    r"(?:^|\s)(?:[\w-]*breadcrumbs?(?:[-_][\w-]*)?|toc|table-of-contents|tocCollapsible\w*|[\w-]*-toc"
+    r"|theme-doc-toc-\w+|tableOfContents\w*|toctree-wrapper|pagination(?:[-_][\w-]*)?|pager|prev-next"
     r"|prev-next-\w+|rst-footer-buttons|nav-(?:chapters|wrapper)|navigation|navbar|related"
     r"|sphinxsidebar\w*|sidebar-\w+|menu-bar|[\w-]*edit-this-page|edit-page-link|edit-link"
     r"|md-content__button|theme-last-updated|last-updated|skip-?(?:link|to-content)\w*|sr-only"
     r"|visually-hidden|screen-reader-text|visuallyhidden|headerlink|hash-link|header-anchor"
     r"|anchorjs-link|copybtn|copy-button|buttonGroup\w*|linenos|linenodiv|lineno|line-numbers-rows"
     r"|MathJax(?:_Preview|_SVG|_Display)?|footnote-back\w*|fn-backref|theme-doc-version-\w+"
-    r"|theme-doc-footer)(?=\s|$)"
+    r"|theme-doc-footer|boring)(?=\s|$)"
 )
 _KEPT_ASIDE = re.compile(r"\b(?:admonition|callout|alert|note|tip|warning|footnotes?|topic)\b")
 _HIDDEN_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)

@@ -62,7 +62,7 @@ class _Builder:
                 yield Placed(item.page, block)
                 place += taken
                 continue
-            if not _LEADERS.search(item.text):
+            if not _LEADERS.search(item.text[-200:]):
                 yield from self._add(item)
             place += 1
         yield from self._flush()
@@ -161,7 +161,7 @@ class _Builder:
         """Join lines into one text; a word parted at the end of a line becomes whole again."""
         text = lines[0].text
         for line in lines[1:]:
-            parted = re.search(r"(\w+(?:-\w+)*)-$", text)
+            parted = re.search(r"(\w+(?:-\w+)*)-$", text[-80:])
             after = re.match(r"\w+", line.text)
             if parted and after:
                 keep = self._keeps_hyphen(parted[1], after[0])
@@ -222,7 +222,7 @@ def _is_row(line: Line, above: list[Line]) -> bool:
     if (
         len(line.cells) <= 1
         or _BULLET.match(f"{line.cells[0].text} x")
-        or _LEADERS.search(line.text)
+        or _LEADERS.search(line.text[-200:])
     ):
         return False
     if not above:
