@@ -45,7 +45,7 @@ def pdf(folder: Path) -> Path:
             [
                 "lamps.epub/OEBPS/text/lens.xhtml",
                 "lamps.epub/OEBPS/text/lens.xhtml#rings",
-                "lamps.epub/OEBPS/text/oil lamp.xhtml",
+                "lamps.epub/OEBPS/text/oil%20lamp.xhtml",
             ],
         ),
         (pdf, "pdf", ["/lamps.pdf#page=1", "/lamps.pdf#page=2"]),

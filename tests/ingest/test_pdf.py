@@ -8,6 +8,7 @@ from fpdf import FPDF
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paper import MARGIN, Paper
+from pypdfium2 import PdfDocument
 
 from quire.domain import Block, Book, Page, Skipped
 from quire.ingest.options import IngestOptions
@@ -122,6 +123,22 @@ def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
     paper.paragraph(left, width=80)
 
     assert texts(read(paper.save(tmp_path / "a.pdf"))) == [left, right]
+
+
+@pytest.mark.parametrize("turned", [90, 180, 270])
+def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(tmp_path: Path, turned: int) -> None:
+    paper = Paper()
+    paper.add_page()
+    with paper.rotation(turned, 105, 105):
+        paper.lines("The first line of a page that", "somebody laid on its side.")
+    plain = paper.save(tmp_path / "plain.pdf")
+    with PdfDocument(plain) as document:
+        document[0].set_rotation(turned)
+        document.save(tmp_path / "a.pdf")
+
+    assert texts(read(tmp_path / "a.pdf")) == [
+        "The first line of a page that somebody laid on its side."
+    ]
 
 
 def test_a_word_parted_at_the_end_of_a_line_is_whole_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.archive import Archive
-from quire.ingest.readers.folder import check_size
+from quire.ingest.readers.folder import address, check_size
 
 if TYPE_CHECKING:
     from quire.ingest.readers.opf import Entry, Package
@@ -90,7 +90,7 @@ def _read_chapter(
     # A chapter is often cut into several files, of which only the first has a title.
     title = lines[0].title if lines and single else package.title if lines else ""
     known = title or (before[-1].title if before else package.title)
-    url = f"{(options.site_url or file).rstrip('/')}/{name}"
+    url = f"{(options.site_url or address(file)).rstrip('/')}/{address(name)}"
     parsed = read_sections(body, title=known, base=url, certain=bool(title), single=single)
     return Page(
         source=f"{file}/{name}",

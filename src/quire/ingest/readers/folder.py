@@ -5,10 +5,16 @@ import stat
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from urllib.parse import quote
 
 from quire.domain import Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.readers import SourceFile
+
+
+def address(name: str) -> str:
+    """Give a file's name as it stands in an address."""
+    return quote(name, safe="/:@!$&'()*+,;=~-._")
 
 
 def files_below(

@@ -5,9 +5,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from quire.errors import UnreadableFile
+from quire.ingest.readers.folder import address
 from quire.ingest.readers.htmltree import Element, class_of, name_of, parse_xml, text_of
 
 _SEPARATOR = re.compile(r"\s+[|–—·•»:-]\s+")
@@ -182,4 +183,4 @@ def page_address(name: str, root: str, *, bare: bool) -> str:
         path = f"{folder}/" if folder else ""
     else:
         path = re.sub(r"\.html?$", "", name) if bare else name
-    return urljoin(f"{root.rstrip('/')}/", path) if root else f"/{path}"
+    return f"{root.rstrip('/')}/{address(path)}"

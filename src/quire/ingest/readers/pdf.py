@@ -11,7 +11,7 @@ from quire.domain import Block, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.folder import check_size
+from quire.ingest.readers.folder import address, check_size
 
 if TYPE_CHECKING:
     from quire.ingest.readers.pdfheads import Bookmark, Mark
@@ -167,7 +167,7 @@ def _pages(
     options: IngestOptions,
 ) -> Iterator[Page]:
     site = (options.site_url or "").rstrip("/")
-    url = site if site.lower().endswith(ENDING) else f"{site}/{file.name}"
+    url = site if site.lower().endswith(ENDING) else f"{site}/{address(file.name)}"
     used: set[str] = set()
     for title, held in chapters:
         if not held:

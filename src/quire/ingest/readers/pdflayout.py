@@ -9,6 +9,7 @@ from statistics import median
 from quire.ingest.readers.pdfpage import Run
 
 _FEW_LINES = 4
+_MANY_RUNS = 2_000
 _FEW_LETTERS = 15
 _STEP = 2.0
 _MARGIN = 3.0
@@ -121,7 +122,7 @@ def _crosses(run: Run, x: float) -> bool:
 
 def _gutter(runs: list[Run]) -> float | None:
     """Give where a page parts into two columns of running text; tables have shorter pieces."""
-    if len(runs) < 2 * _FEW_LINES:
+    if not 2 * _FEW_LINES <= len(runs) <= _MANY_RUNS:
         return None
     left, right = min(run.x0 for run in runs), max(run.x1 for run in runs)
     best: tuple[int, float] | None = None

@@ -53,7 +53,7 @@ def read_runs(page: Any) -> list[Run]:
     """Give the runs of letters on a page, in the order in which the file has them."""
     textpage = page.get_textpage()
     try:
-        return _Letters(textpage).runs()
+        return _Letters(textpage, page.get_rotation()).runs()
     finally:
         textpage.close()
 
@@ -61,8 +61,9 @@ def read_runs(page: Any) -> list[Run]:
 class _Letters:
     """Walks over the letters of one page and gathers them into runs."""
 
-    def __init__(self, textpage: Any) -> None:
+    def __init__(self, textpage: Any, rotation: int) -> None:
         self._raw = textpage.raw
+        self._rotation = rotation
         self._count = min(pdfium.FPDFText_CountChars(self._raw), _MOST_LETTERS)
         self._box = pdfium.FS_RECTF()
         self._faces: dict[int, Face] = {}
@@ -85,7 +86,7 @@ class _Letters:
     def _add(self, place: int, code: int) -> None:
         if not pdfium.FPDFText_GetLooseCharBox(self._raw, place, self._box):
             return
-        left, right, y = self._box.left, self._box.right, self._box.bottom
+        left, right, y = self._upright()
         held = self._open
         # Letters of one word share a face, and asking is what takes the time.
         inside = bool(held.faces) and held.letters[-1] != " "
@@ -99,6 +100,19 @@ class _Letters:
         held.letters.append(_letter(code))
         held.faces.append(face)
         held.x1 = max(held.x1, right)
+
+    def _upright(self) -> tuple[float, float, float]:
+        """Give where a letter begins, ends and stands, on the page as it is shown."""
+        box = self._box
+        match self._rotation:
+            case 90:
+                return box.bottom, box.top, -box.right
+            case 180:
+                return -box.right, -box.left, -box.top
+            case 270:
+                return -box.top, -box.bottom, box.left
+            case _:
+                return box.left, box.right, box.bottom
 
     def _is_apart(self, left: float, y: float, size: float) -> bool:
         held = self._open
