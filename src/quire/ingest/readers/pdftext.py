@@ -183,7 +183,10 @@ def _ends_before_turn(before: Line, line: Line) -> bool:
     """Whether a paragraph ends with its column, as far as the lines can tell."""
     if not _ENDED.search(before.text) or line.text[0].islower():
         return False
-    short = before.x1 < before.right - 0.1 * (before.right - before.left)
+    width, other = before.right - before.left, line.right - line.left
+    short = before.x1 < before.right - 0.1 * width
+    if abs(width - other) > 0.3 * max(width, other):
+        return True  # from one column to the full width, or back
     return short or line.x0 > line.left + 0.8 * line.size
 
 
