@@ -330,6 +330,15 @@ def test_a_folder_with_markdown_beside_its_files_is_a_markdown_book(tmp_path: Pa
     assert find_reader(tmp_path).kind == "markdown"
 
 
+def test_letters_far_off_the_page_are_left_out(tmp_path: Path) -> None:
+    paper = Paper()
+    paper.add_page()
+    paper.lines("On the page.")
+    paper.lines("Far off.", x=9_000_000, font="Courier")
+
+    assert texts(read(paper.save(tmp_path / "a.pdf"))) == ["On the page."]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     paper = Paper("Lamps")

@@ -11,7 +11,7 @@ from quire.ingest.readers.pdfpage import Run
 _FEW_LINES = 4
 _MANY_RUNS = 2_000
 _FEW_LETTERS = 15
-_STEP = 2.0
+_STEPS = 120
 _MARGIN = 3.0
 _EDGE_LINES = 2
 _REPEATS = 3
@@ -126,8 +126,8 @@ def _gutter(runs: list[Run]) -> float | None:
         return None
     left, right = min(run.x0 for run in runs), max(run.x1 for run in runs)
     best: tuple[int, float] | None = None
-    for step in range(int((right - left) * 0.5 / _STEP)):
-        x = left + (right - left) * 0.25 + step * _STEP
+    for step in range(_STEPS):
+        x = left + (right - left) * (0.25 + 0.5 * step / _STEPS)
         crossing = sum(_crosses(run, x) for run in runs)
         if (best is None or crossing < best[0]) and _parts(runs, x, (left, right)):
             best = (crossing, x)

@@ -13,6 +13,9 @@ _MONO_NAME = re.compile(r"(?i)courier|mono|consol|menlo|typewriter|cmtt|sourceco
 _BOLD_NAME = re.compile(r"(?i)bold|black|heavy|semib|cmbx")
 _HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-", 0x2010: "-"}
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
+_FARTHEST = 30_000
+"""No page is larger; what a damaged file puts beyond it, and what is no number, is not shown."""
+_SMALLEST, _LARGEST = 0.1, 2_000
 _GAP = 1.5
 """A gap of more letter heights than this parts columns and cells; words stand closer."""
 
@@ -87,6 +90,8 @@ class _Letters:
         if not pdfium.FPDFText_GetLooseCharBox(self._raw, place, self._box):
             return
         left, right, y = self._upright()
+        if not all(-_FARTHEST < place < _FARTHEST for place in (left, right, y)):
+            return
         held = self._open
         # Letters of one word share a face, and asking is what takes the time.
         inside = bool(held.faces) and held.letters[-1] != " "
@@ -168,6 +173,7 @@ def _look(textpage: Any, place: int, handle: Any) -> Face:
     if pdfium.FPDFText_GetMatrix(textpage, place, matrix):
         # Many programs write every letter at size 1 and scale it.
         size *= (abs(matrix.c) ** 2 + abs(matrix.d) ** 2) ** 0.5 or 1.0
+    size = size if _SMALLEST < size < _LARGEST else 1.0
     font = pdfium.FPDFTextObj_GetFont(handle) if handle is not None else None
     if not font:
         return Face(round(size, 1), bold=False, mono=False)

@@ -20,6 +20,7 @@ _ENDED = re.compile(r"[.!?:…][\"'”’)\]]*$")
 _WIDER = 1.3
 _TABLE_ROWS = 2
 _INLINE_LINES = 2
+_WIDEST = 200
 _ALL_MONO = 0.8
 
 
@@ -101,7 +102,7 @@ class _Builder:
                 shown.append("")
             text = ""
             for cell in line.cells:
-                column = round((cell.x0 - left) / width)
+                column = min(round((cell.x0 - left) / width), _WIDEST)
                 text += " " * max(column - len(text), 1 if text else 0) + cell.text
             shown.append(text)
         longest = max((len(run) for run in re.findall("`{3,}", "".join(shown))), default=2)
