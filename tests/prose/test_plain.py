@@ -22,6 +22,7 @@ from quire.prose.plain import inline_plain, plain
         ("said so[^1] once", "said so once"),
         ("[^1]: the note", "the note"),
         (r"5 \* 3 and \_x\_", "5 * 3 and _x_"),
+        (r"press \`a\` twice", "press `a` twice"),
         ("two\nlines   and\tmore ", "two lines and more"),
     ],
 )

@@ -10,6 +10,8 @@ class IngestOptions(BaseModel):
 
     max_page_bytes: int = Field(5_000_000, ge=1)
     """Pages larger than this are skipped and reported."""
+    max_file_bytes: int = Field(200_000_000, ge=1)
+    """PDF and EPUB files larger than this are skipped and reported."""
     site_url: str | None = None
     """Address of the published book, where the book's own configuration does not say it."""
     target_tokens: int = Field(220, ge=20)

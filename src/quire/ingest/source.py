@@ -5,15 +5,23 @@ from pathlib import Path
 from quire.errors import UnsupportedSource
 from quire.ingest.readers import Reader
 from quire.ingest.readers.docusaurus import DocusaurusReader
+from quire.ingest.readers.epub import EpubReader
+from quire.ingest.readers.html import HtmlReader
 from quire.ingest.readers.markdown import MarkdownReader
 from quire.ingest.readers.notebooks import NotebooksReader
+from quire.ingest.readers.pdf import PdfReader
+from quire.ingest.readers.shelf import ShelfReader
 from quire.ingest.readers.sphinx import SphinxReader
 
 READERS: tuple[Reader, ...] = (
     DocusaurusReader(),
     SphinxReader(),
     NotebooksReader(),
+    EpubReader(),
+    PdfReader(),
+    HtmlReader(),
     MarkdownReader(),
+    ShelfReader(),
 )
 """Most particular first: a Docusaurus site is also a folder of Markdown."""
 

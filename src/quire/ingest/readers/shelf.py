@@ -1,0 +1,51 @@
+"""A folder with nothing but PDF and EPUB files: one book of several volumes."""
+
+from pathlib import Path
+
+from quire.domain import Book, Page, Skipped
+from quire.errors import UnreadableFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile, epub, pdf
+from quire.ingest.readers.folder import files_below
+
+_READ = {epub.ENDING: epub.read_epub, pdf.ENDING: pdf.read_pdf}
+
+
+class ShelfReader:
+    """A folder of PDF and EPUB files."""
+
+    kind = "files"
+
+    def recognises(self, root: Path) -> bool:
+        """Tell whether there is a PDF or an EPUB below the folder."""
+        return root.is_dir() and next(files_below(root, tuple(_READ)), None) is not None
+
+    def files(self, root: Path) -> list[SourceFile]:
+        """List the files."""
+        return list(files_below(root, tuple(_READ)))
+
+    def read(self, root: Path, options: IngestOptions) -> Book:
+        """Read every file; its title is the part that its pages stand in."""
+        pages: list[Page] = []
+        skipped: list[Skipped] = []
+        for file in files_below(root, tuple(_READ), skipped):
+            try:
+                book = _READ[file.path.suffix.lower()](file, options)
+            except UnreadableFile as error:
+                skipped.append(Skipped(source=file.name, reason=str(error)))
+                continue
+            pages += (_in_volume(page, book.title) for page in book.pages)
+            skipped += book.skipped
+        return Book(
+            title=root.resolve().name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped)
+        )
+
+
+def _in_volume(page: Page, title: str) -> Page:
+    return Page(
+        source=page.source,
+        title=page.title,
+        part=f"{title}: {page.part}" if page.part else title,
+        url=page.url,
+        sections=page.sections,
+    )
