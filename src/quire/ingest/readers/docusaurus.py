@@ -14,7 +14,13 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.markdown import ParsedPage, markdown_files, parse_page, read_text
+from quire.ingest.readers.markdown import (
+    ParsedPage,
+    markdown_files,
+    parse_page,
+    read_text,
+    reporting,
+)
 
 _CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
@@ -172,16 +178,16 @@ class DocusaurusReader:
         skipped: list[Skipped] = []
         for file in markdown_files(docs, skipped):
             where = _below(site, docs, file)
-            try:
+            with reporting(where.name, skipped):
                 parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=where.name, reason=str(error)))
-                continue
-            hidden = next((k for k in ("draft", "unlisted") if parsed.front_matter.get(k)), None)
-            if hidden:
-                skipped.append(Skipped(source=where.name, reason=f"is {hidden}", failed=False))
-                continue
-            found.append((_order(docs, file, parsed), _page(docs, file, where, parsed, config)))
+                hidden = next(
+                    (k for k in ("draft", "unlisted") if parsed.front_matter.get(k)), None
+                )
+                if hidden:
+                    skipped.append(Skipped(source=where.name, reason=f"is {hidden}", failed=False))
+                else:
+                    page = _page(docs, file, where, parsed, config)
+                    found.append((_order(docs, file, parsed), page))
         pages = tuple(page for _, page in sorted(found, key=lambda pair: pair[0]))
         return Book(title=config.title, kind=self.kind, pages=pages, skipped=tuple(skipped))
 
