@@ -69,7 +69,8 @@ def test_a_folder_without_markdown_is_named(write_book: WriteBook) -> None:
     with pytest.raises(UnsupportedSource) as caught:
         find_reader(folder)
     assert str(caught.value) == (
-        f"{folder} holds no book that Quire can read: no Docusaurus site and no Markdown files."
+        f"{folder} holds no book that Quire can read: no Markdown files and no other format"
+        " (docusaurus, mdbook, mkdocs, hfdocs, jsonl, markdown)."
     )
 
 

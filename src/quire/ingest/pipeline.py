@@ -71,19 +71,20 @@ def book_name(source: Path) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")[:63] or "book"
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - all but three have a default and a name
     source: Path,
     library: Path,
     embedder: Embedder,
     *,
     book: str | None = None,
+    format: str | None = None,
     options: IngestOptions | None = None,
     progress: Progress = lambda *_: None,
 ) -> IngestReport:
     """Bring the book's index up to date with its source.
 
-    Readers keep the old revision until the new one is complete. A run that was interrupted goes on
-    where it stopped.
+    What kind of book it is, is found out unless `format` says it. Readers keep the old revision
+    until the new one is complete. A run that was interrupted goes on where it stopped.
 
     Raises:
         IngestError: nothing was changed; the message names the file or setting.
@@ -92,7 +93,7 @@ def ingest(
     name = book or book_name(source)
     if not _NAME.match(name):
         raise BadRequest(f"{name!r} is not a book name: use a-z, 0-9, '.', '_' and '-'.")
-    reader = find_reader(source)
+    reader = find_reader(source, format)
     folder = library / name
     with _disk_errors(library), _locked(folder, name):
         fingerprint = _fingerprint(reader, source, embedder.id, options)

@@ -5,6 +5,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,6 +19,7 @@ from quire.ingest.readers.markdown import (
     ParsedPage,
     markdown_files,
     parse_page,
+    read_start,
     read_text,
     reporting,
 )
@@ -27,6 +29,10 @@ _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 # Dates and version numbers look like prefixes but are names.
 _NOT_PREFIX = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$|^\d+[-_.]\d+.*$")
 _COMMENT = re.compile(r"(?:^|(?<=[\s,;{}()\[\]]))(?://[^\n]*|/\*.*?\*/)", re.M | re.S)
+
+_SIGN = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
+_LOOKED_AT = 500
+"""How many pages are opened to find out who they are written for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +205,27 @@ def _site(root: Path) -> Path | None:
     if _configured(above):
         docs = above / read_config(above, IngestOptions()).docs
         return above if docs.resolve() == root.resolve() else None
+    # Without a configuration the defaults hold, if the pages are written for Docusaurus.
+    if _written_for_docusaurus(root / "docs"):
+        return root
+    if root.resolve().name == "docs" and _written_for_docusaurus(root):
+        return above
     return None
+
+
+def _written_for_docusaurus(docs: Path) -> bool:
+    """Whether pages of a folder use what only Docusaurus understands."""
+    if not docs.is_dir():
+        return False
+    if next(docs.rglob("_category_.*"), None):
+        return True
+    signs: set[str] = set()
+    for file in islice(markdown_files(docs), _LOOKED_AT):
+        signs.update({".mdx"} if file.name.endswith(".mdx") else ())
+        head = read_start(file.path, 2000)
+        signs.update(_SIGN.findall(head.split("\n---", 1)[0] if head[:3] == "---" else ""))
+    # Others know slugs, too.
+    return bool(signs & {"sidebar_position", "sidebar_label"} or {"slug", ".mdx"} <= signs)
 
 
 def _configured(folder: Path) -> bool:

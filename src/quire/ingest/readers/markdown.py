@@ -98,7 +98,7 @@ def parse_page(
     try:
         front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
         body = strip_markup(dialect.rewrite(body), mdx=mdx)
-        heading, sections = _sections(body, dialect, mdx=mdx)
+        heading, sections = _sections(body, dialect, title, mdx=mdx)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
     if not title and front_matter.get("title"):
@@ -132,7 +132,9 @@ def parse_blocks(text: str) -> tuple[Block, ...]:
     return tuple(block for token, text in _pieces(tokens, lines) if (block := _block(token, text)))
 
 
-def _sections(body: str, dialect: Dialect, *, mdx: bool) -> tuple[str | None, list[_Open]]:
+def _sections(
+    body: str, dialect: Dialect, known: str | None, *, mdx: bool
+) -> tuple[str | None, list[_Open]]:
     tokens = _parser(mdx=mdx).parse(body)
     headings = {
         id(token): dialect.split_id(tokens[index + 1].content)
@@ -149,8 +151,8 @@ def _sections(body: str, dialect: Dialect, *, mdx: bool) -> tuple[str | None, li
             words, explicit = headings[id(token)]
             words = inline_plain(words)
             anchor = explicit or slugger.slug(words)
-            if level == 1 and title is None:
-                title, anchor, trail = words, "", []
+            if title is None and (level == 1 or (words == known and len(sections) == 1)):
+                title, anchor, trail = words, "" if level == 1 else anchor, []
             else:
                 trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
             sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))
@@ -219,6 +221,17 @@ def markdown_files(
             if name.endswith(endings) and not name.startswith(private):
                 path = here / name
                 yield SourceFile(path, path.relative_to(root).as_posix())
+
+
+def read_start(path: Path, size: int) -> str:
+    """Give how a file begins; of one that cannot be opened, nothing."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as data:
+            return data.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def read_text(file: SourceFile, options: IngestOptions) -> str:

@@ -12,11 +12,13 @@ _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)"
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
 _MARKUP = (
-    rf"(?P<code>{_FENCED}|(?P<tick>`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)(?P=tick)(?!`))"
+    # Bounded: what opens a thousand times and never closes must not be searched for each time.
+    rf"(?P<code>{_FENCED}"
+    r"|(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){1,5000}?(?<!`)(?P=tick)(?!`))"
     r"|(?P<math>\$\$.+?\$\$|(?<![\\$\w])\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d))"
     r"|(?P<comment><!--.*?-->|\{/\*.*?\*/\})"
     r"|(?P<open><!--|\{/\*)"
-    r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"])*?\sfrom\s+)?['\"][^\n]*"
+    r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"]){0,1000}?\sfrom\s+)?['\"][^\n]*"
     r"|export\s+(?:(?:const|let|var|function|class|default|async)\b|[{*])"
     r".*?(?=\n[ \t]*\n(?![ \t)\]}])|\Z)))"
     # Possessive, so that a tag that never ends is given up at once.
