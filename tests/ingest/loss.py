@@ -9,10 +9,10 @@ from quire.domain import Page
 
 _FENCE = re.compile(r"[ \t>]*(?:[-*+]|\d+\.)?[ \t]*(`{3,}|~{3,})")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.S)
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_INLINE = re.compile(r"</?(?:a|b|code|del|em|i|kbd|s|small|span|strong|su[bp])\b[^<>{}]*>")
 _MARKUP = re.compile(
-    r"<!--.*?-->|\{/\*.*?\*/\}"
-    # Attributes of tags may hold arrows and whole programs; those end where the tag's line does.
-    r"|</?[A-Za-z][^<>{}]*>|<[A-Z]\w*\b(?:[^{}<>]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*>"
+    rf"<!--.*?-->|\{{/\*.*?\*/\}}|</?[A-Za-z](?:[^<>{{}}]|{_BRACES})*>"
     r"|^[ \t]*\[(?!\^)[^\]\n]+\]:[ \t].*$",
     re.S | re.M,
 )
@@ -43,11 +43,13 @@ def _prose_words(text: str, *, mdx: bool) -> list[str]:
         kept.extend(_WORD.findall(found[2]))
         return " "
 
+    text = _HEADING.sub(" ", re.sub(r"<!--.*?-->|<img\b[^<>]*>", " ", text, flags=re.S))
     text = _DIRECTIVE.sub(" ", _CODE_SPAN.sub(hold, text))
-    text = _MARKUP.sub(" ", _MODULE.sub(" ", text) if mdx else text)
+    text = _MODULE.sub(" ", text) if mdx else text
+    text = _MARKUP.sub(" ", _INLINE.sub("", text))
     if mdx:
         text = re.sub(r"\{(?!#)[^{}]*\}", " ", text)
-    return kept + _WORD.findall(_HEADING.sub(" ", text))
+    return kept + _WORD.findall(text)
 
 
 def source_words(text: str, *, mdx: bool) -> Counter[str]:

@@ -25,6 +25,13 @@ _MARKUP = (
     r"|(?P<tag></?[A-Za-z][\w.:-]*+"
     rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{_BRACES})*+)?/?>|</?>)"
 )
+# What a listing or a figure is called is text of the page, though it stands in a tag.
+_CAPTION = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
+_DIVIDING = re.compile(
+    r"</?(?:br|hr|p|div|t[dhr]|li|[uo]l|d[ltd]|h[1-6]|pre|table|summary|details|figcaption"
+    r"|option|section|TabItem)\b",
+    re.I,
+)
 _MD = re.compile(_MARKUP, re.S | re.M)
 _MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){_BRACES})", re.S | re.M)
 
@@ -65,11 +72,19 @@ def strip_markup(text: str, *, mdx: bool) -> str:
             return match[0]
         if match["comment"] is not None and _is_heading_id(text, match):
             return match[0]
-        if match["tag"] is not None and re.match(r"<(?:br|hr)\b", match[0]):
+        if match["tag"] is not None and (caption := _CAPTION.search(match[0])):
+            return caption[2] + "\n" * (match[0].count("\n") - caption[2].count("\n"))
+        if match["tag"] is not None and _divides(text, match):
             return " " + "\n" * match[0].count("\n")
         return "\n" * match[0].count("\n")
 
     return (_MDX if mdx else _MD).sub(keep, text)
+
+
+def _divides(text: str, tag: re.Match[str]) -> bool:
+    """Whether a tag keeps words apart: cells and items on one line must not become one word."""
+    before = text[tag.start() - 1 : tag.start()]
+    return bool(_DIVIDING.match(tag[0])) and not before.isspace() and before not in ("", ">")
 
 
 def _inside_paragraph(text: str, place: int) -> bool:
