@@ -173,10 +173,11 @@ def _pieces(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | Non
 
 
 def _block(token: Token | None, text: str) -> Block | None:
+    if token is None:
+        # A footnote of one word looks like the target of a link, and has no block of its own.
+        text = "\n".join(line for line in text.split("\n") if line.lstrip().startswith("[^"))
     text = text.strip("\n").rstrip()
-    # A footnote of one word looks like the target of a link, and has no block of its own.
-    footnote = token is None and text.lstrip().startswith("[^")
-    kind = _KINDS.get(token.type) if token else "prose" if footnote else None
+    kind = _KINDS.get(token.type) if token else "prose"
     if kind is None or not text.strip():
         return None
     return Block(kind=kind, text=text if kind in ("code", "list") else text.strip())

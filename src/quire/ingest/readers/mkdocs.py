@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from quire.domain import Book, Page, Skipped
+from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.contents import Chapter, once, read_yaml, walk_contents
@@ -25,6 +26,8 @@ from quire.ingest.readers.markdown import (
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
 _ENDINGS = (".md", ".markdown", ".mdown", ".mkdn", ".mkd")
 _INDEX = ("index", "readme")
+_MAX_LEVEL = 40
+"""How deep admonitions and tabs may stand in each other; each level is read once more."""
 _UNFOLDED = re.compile(
     r"(?P<indent> *+)(?:(?:!!!|\?\?\?\+?)[ ]*+(?P<kind>[\w-]+)(?P<classes>[\w \t-]*+)"
     r"(?:\"(?P<title>[^\n]*)\")?|===[+!]?[ ]+\"(?P<tab>[^\n]*)\")$"
@@ -68,7 +71,9 @@ def unfold(body: str) -> str:
     return "\n".join(_unfold(lines))
 
 
-def _unfold(lines: list[str]) -> list[str]:
+def _unfold(lines: list[str], level: int = 0) -> list[str]:
+    if level > _MAX_LEVEL:
+        raise UnreadableFile("is nested too deeply to be read")
     result: list[str] = []
     fenced = [info is not None for _, info in in_fences(lines)]
     place = 0
@@ -84,7 +89,7 @@ def _unfold(lines: list[str]) -> list[str]:
             not lines[place].strip() or lines[place].startswith(" " * depth)
         ):
             place += 1
-        result += _opened(found, _unfold([line[depth:] for line in lines[start:place]]))
+        result += _opened(found, _unfold([line[depth:] for line in lines[start:place]], level + 1))
     return result
 
 
