@@ -232,3 +232,13 @@ def test_text_is_cut_into_blocks_without_changing_it() -> None:
         ("list", "- c\n- d"),
         ("code", "```\ne\n```"),
     ]
+
+
+def test_what_looks_like_a_tag_in_indented_code_is_code() -> None:
+    page = parse_page("A <b>tag</b>.\n\n    Vec<T> <!-- c -->\n\n<i>After</i>.\n", mdx=False)
+
+    assert [(block.kind, block.text) for block in page.sections[0].blocks] == [
+        ("prose", "A tag."),
+        ("code", "    Vec<T> <!-- c -->"),
+        ("prose", "After."),
+    ]

@@ -160,3 +160,14 @@ def test_a_changed_include_is_a_changed_book(write_book: WriteBook, tmp_path: Pa
 
     assert (first.kind, first.pages) == ("mdbook", 1)
     assert [report.changed for report in (first, second, third)] == [True, False, True]
+
+
+def test_names_and_titles_that_no_utf_8_can_hold_are_written_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text("One.")
+    (folder / "b.md").write_text('---\ntitle: "\\ud800"\n---\nTwo.')
+
+    report = ingest(folder, tmp_path / "data", HashEmbedder())
+
+    assert (report.pages, report.skipped) == (2, ())

@@ -9,12 +9,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from quire.domain import Book, Chunk, Skipped
+from quire.domain import Block, Book, Chunk, Page, Section, Skipped
 from quire.errors import BadRequest, BookBusy, DiskFull, EmptyBook, IndexUnavailable
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
@@ -35,6 +35,7 @@ from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader
 from quire.ingest.source import find_reader
 from quire.ports import Embedder
+from quire.prose.plain import well_formed
 from quire.prose.terms import TermStatistics
 from quire.version import __version__
 
@@ -101,7 +102,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
         manifest = read_manifest(old) if old else None
         if manifest and manifest.fingerprint == fingerprint:
             return _report(manifest, embedded=0, changed=False)
-        content = reader.read(source, options)
+        content = _well_formed(reader.read(source, options))
         chunks = _chunks(content, name, embedder, options, list(read_chunks(old)) if old else [])
         progress("read", len(content.pages), len(content.pages))
         if not chunks:
@@ -109,6 +110,33 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
         manifest = _manifest(content, source, chunks, embedder, fingerprint)
         embedded = _write(folder, manifest, chunks, embedder, progress)
     return _report(manifest, embedded=embedded, changed=True)
+
+
+def _well_formed(content: Book) -> Book:
+    """Make sure that everything a book says can be written down."""
+
+    def section(found: Section) -> Section:
+        return Section(
+            path=tuple(well_formed(heading) for heading in found.path),
+            anchor=well_formed(found.anchor),
+            blocks=tuple(Block(kind=b.kind, text=well_formed(b.text)) for b in found.blocks),
+        )
+
+    def page(found: Page) -> Page:
+        return Page(
+            source=well_formed(found.source),
+            title=well_formed(found.title),
+            part=well_formed(found.part),
+            url=well_formed(found.url),
+            sections=tuple(section(s) for s in found.sections),
+        )
+
+    return replace(
+        content,
+        title=well_formed(content.title),
+        pages=tuple(page(p) for p in content.pages),
+        skipped=tuple(replace(s, source=well_formed(s.source)) for s in content.skipped),
+    )
 
 
 def _chunks(
@@ -234,7 +262,7 @@ def _fingerprint(reader: Reader, source: Path, embedder: str, options: IngestOpt
         f"{__version__} {FORMAT} {reader.kind} {embedder} {options.model_dump_json()}".encode()
     )
     for file in reader.files(source):
-        seen.update(file.name.encode())
+        seen.update(file.name.encode(errors="surrogateescape"))
         try:
             if not file.path.is_file():
                 seen.update(b"not a file")

@@ -12,6 +12,7 @@ from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.markdown import parse_blocks, read_text, reporting
+from quire.prose.plain import well_formed
 
 _ENDINGS = (".jsonl", ".ndjson")
 WHOLE_BOOK = 10
@@ -94,7 +95,7 @@ def _add(row: dict[str, Any], name: str, pages: dict[str, _Open]) -> None:
     url, _, anchor = _word(row, "url").partition("#")
     title = _word(row, "title")
     key = _word(row, "page") or url or title or name
-    blocks = parse_blocks(_whole(row["text"]))
+    blocks = parse_blocks(well_formed(row["text"]))
     page = pages.setdefault(key, _Open(title=title or _word(row, "page") or name, url=url))
     path = [part.strip() for part in _word(row, "section").split(">") if part.strip()]
     if blocks:
@@ -103,9 +104,4 @@ def _add(row: dict[str, Any], name: str, pages: dict[str, _Open]) -> None:
 
 def _word(row: dict[str, Any], name: str) -> str:
     value = row.get(name)
-    return _whole(str(value)).strip() if isinstance(value, str | int | float) else ""
-
-
-def _whole(text: str) -> str:
-    """Replace halves of characters, which JSON can write and UTF-8 cannot."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return well_formed(str(value)).strip() if isinstance(value, str | int | float) else ""

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,8 @@ def parse_page(
     """
     try:
         front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
-        body = strip_markup(dialect.rewrite(body), mdx=mdx)
+        body = dialect.rewrite(body)
+        body = strip_markup(body, mdx=mdx, code=() if mdx else _indented_code(body))
         heading, sections = _sections(body, dialect, title, mdx=mdx)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
@@ -115,6 +117,19 @@ def parse_page(
             if s.blocks
         ),
     )
+
+
+def _indented_code(body: str) -> list[tuple[int, int]]:
+    """Find indented code, from which character to which: `Vec<T>` is no tag there."""
+    if not re.search(r"^(?: {4}|\t)[^\n]*<", body, re.M):
+        return []
+    starts = [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
+    tokens = _parser(mdx=False).parse(body)
+    return [
+        (starts[token.map[0]], starts[token.map[1]])
+        for token in tokens
+        if token.type == "code_block" and token.map
+    ]
 
 
 def parse_blocks(text: str) -> tuple[Block, ...]:

@@ -1,6 +1,8 @@
 """What is not text in Markdown and MDX: front matter, comments, imports, tags."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -55,8 +57,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     return data or {}, "\n" * found[0].count("\n") + text[found.end() :]
 
 
-def strip_markup(text: str, *, mdx: bool) -> str:
+def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) -> str:
     """Remove comments, imports and tags but keep the text inside them, and every line number.
+
+    `code` names the characters, from and to, that are indented code and stay as they are.
 
     Raises:
         UnreadableFile: a comment is never closed, so what is text cannot be told.
@@ -65,6 +69,9 @@ def strip_markup(text: str, *, mdx: bool) -> str:
     def keep(match: re.Match[str]) -> str:
         if match["code"] is not None or match["math"] is not None:
             return match[0]
+        place = bisect_right(code, (match.start(), len(text)))
+        if place and match.start() < code[place - 1][1]:
+            return match[0]
         if match["open"] is not None:
             line = text.count("\n", 0, match.start()) + 1
             raise UnreadableFile(f"the comment opened in line {line} is never closed")
@@ -72,19 +79,19 @@ def strip_markup(text: str, *, mdx: bool) -> str:
             return match[0]
         if match["comment"] is not None and _is_heading_id(text, match):
             return match[0]
-        if match["tag"] is not None and (caption := _CAPTION.search(match[0])):
-            return caption[2] + "\n" * (match[0].count("\n") - caption[2].count("\n"))
-        if match["tag"] is not None and _divides(text, match):
-            return " " + "\n" * match[0].count("\n")
-        return "\n" * match[0].count("\n")
+        shown = _shown(text, match) if match["tag"] is not None else ""
+        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
     return (_MDX if mdx else _MD).sub(keep, text)
 
 
-def _divides(text: str, tag: re.Match[str]) -> bool:
-    """Whether a tag keeps words apart: cells and items on one line must not become one word."""
+def _shown(text: str, tag: re.Match[str]) -> str:
+    """Give what a tag itself shows: a caption, or a space between cells that share a line."""
+    if caption := _CAPTION.search(tag[0]):
+        return caption[2]
     before = text[tag.start() - 1 : tag.start()]
-    return bool(_DIVIDING.match(tag[0])) and not before.isspace() and before not in ("", ">")
+    divides = _DIVIDING.match(tag[0]) and not before.isspace() and before not in ("", ">")
+    return " " if divides else ""
 
 
 def _inside_paragraph(text: str, place: int) -> bool:
