@@ -113,6 +113,13 @@ def test_parts_of_a_book_that_may_not_be_opened_are_reported(open_folder: Path) 
         ({"docs/a.md": "---\nsidebar_position: 1\n---\nA."}, "docusaurus"),
         ({"docs/a.mdx": "---\nslug: /\n---\nA."}, "docusaurus"),
         ({"docs/a.md": "---\nslug: /\n---\nA."}, "markdown"),
+        ({"README.md": "R.", "web/docusaurus.config.js": "", "web/docs/a.md": "A."}, "docusaurus"),
+        ({"web/docs/_category_.yml": "", "web/docs/a.md": "A."}, "docusaurus"),
+        (
+            {"web/docusaurus.config.js": "", "other/docusaurus.config.js": "", "a.md": ""},
+            "markdown",
+        ),
+        ({"web/docusaurus.config.js": "", "mkdocs.yml": "", "docs/a.md": "A."}, "mkdocs"),
         ({"docs/a.md": "slug: in the text", "docs/b.mdx": "B."}, "markdown"),
     ],
 )

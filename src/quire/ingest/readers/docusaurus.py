@@ -31,6 +31,7 @@ _NOT_PREFIX = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*
 _COMMENT = re.compile(r"(?:^|(?<=[\s,;{}()\[\]]))(?://[^\n]*|/\*.*?\*/)", re.M | re.S)
 
 _SIGN = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
+_OTHERS = ("book.toml", "SUMMARY.md", "mkdocs.yml", "mkdocs.yaml", "_toctree.yml", "docs")
 _LOOKED_AT = 500
 """How many pages are opened to find out who they are written for."""
 
@@ -210,7 +211,22 @@ def _site(root: Path) -> Path | None:
         return root
     if root.resolve().name == "docs" and _written_for_docusaurus(root):
         return above
-    return None
+    return _site_below(root)
+
+
+def _site_below(root: Path) -> Path | None:
+    """Find the only site in a repository whose own folder is no book of another kind."""
+    if not root.is_dir() or any((root / name).exists() for name in _OTHERS):
+        return None
+    sites = [
+        folder
+        for folder in root.iterdir()
+        if folder.is_dir()
+        and not folder.name.startswith((".", "_"))
+        and folder.name != "node_modules"
+        and (_configured(folder) or _written_for_docusaurus(folder / "docs"))
+    ]
+    return sites[0] if len(sites) == 1 else None
 
 
 def _written_for_docusaurus(docs: Path) -> bool:
