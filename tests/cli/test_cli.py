@@ -104,6 +104,7 @@ def test_ingest_reports_and_does_nothing_the_second_time(quire: Quire, sample_da
     run = quire("ingest", str(SAMPLE), data=sample_data)
 
     assert run.returncode == 0
+    assert "physical-ai as docusaurus (--format" in run.stderr
     assert "nothing changed" in run.stderr
     assert "07-field-notes.md: is draft" in run.stderr
 
@@ -125,6 +126,7 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
     [
         (("ingest", "nowhere"), "nowhere does not exist."),
         (("ingest", "."), "is an empty folder."),
+        (("ingest", ".", "--format", "word"), "There is no format 'word': use one of docusaurus,"),
         (("ask", "What?"), "No book has been ingested"),
         (("ask", "  "), "A question has 1 to 1000 characters; this has 0."),
         (("ask", "x" * 1001), "this has 1001."),

@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.ingest.readers.headings import GithubSlugger, split_explicit_id
+from quire.ingest.readers.headings import (
+    GithubSlugger,
+    MdBookSlugger,
+    TocSlugger,
+    split_attributes,
+    split_explicit_id,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +64,47 @@ def test_an_explicit_id_is_taken_off_the_heading(
     heading: str, expected: tuple[str, str | None]
 ) -> None:
     assert split_explicit_id(heading) == expected
+
+
+def test_mdbook_numbers_repeated_headings_without_looking_further() -> None:
+    slugger = MdBookSlugger()
+
+    headings = ("Use It", "Use It", "use-it-1", "Was ist Ä?", "a  b", "C++ & co_x")
+    assert [slugger.slug(h) for h in headings] == [
+        "use-it",
+        "use-it-1",
+        "use-it-1",
+        "was-ist-Ä",
+        "a--b",
+        "c--co_x",
+    ]
+
+
+def test_python_markdown_counts_on_where_an_id_is_taken() -> None:
+    slugger = TocSlugger(["b"])
+
+    assert [slugger.slug(h) for h in ("A", "A", "a_1", "B", "!?", "?")] == [
+        "a",
+        "a_1",
+        "a_2",
+        "b_1",
+        "_1",
+        "_2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("A {#b}", ("A", "b")),
+        ("A {#b .c}", ("A", "b")),
+        ("A {: #b data-x='y' }", ("A", "b")),
+        ("A {.c}", ("A", None)),
+        ("A {b}", ("A {b}", None)),
+        ("A {}", ("A {}", None)),
+    ],
+)
+def test_attributes_are_taken_off_the_heading(
+    heading: str, expected: tuple[str, str | None]
+) -> None:
+    assert split_attributes(heading) == expected

@@ -7,7 +7,13 @@ from quire.domain import Block, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.markdown import MarkdownReader, markdown_files, parse_page, read_text
+from quire.ingest.readers.markdown import (
+    MarkdownReader,
+    markdown_files,
+    parse_blocks,
+    parse_page,
+    read_text,
+)
 
 OPTIONS = IngestOptions()
 
@@ -186,3 +192,52 @@ def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
     with pytest.raises(UnreadableFile, match="is not an ordinary file"):
         read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_read_if_it_says_so(tmp_path: Path, encoding: str) -> None:
+    mark = b"" if encoding == "utf-16" else b"\xfe\xff"
+    (tmp_path / "a.md").write_bytes(mark + "Größe".encode(encoding))
+
+    assert read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS) == "Größe"
+
+
+def test_broken_utf_16_is_refused_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\xff\xfea")
+
+    with pytest.raises(UnreadableFile, match=r"is not UTF-16 text \(byte 2\)"):
+        read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS)
+
+
+def test_a_footnote_of_one_word_is_text_and_the_target_of_a_link_is_not() -> None:
+    page = parse_page("Text.[^1]\n\n[^1]: https://x.y\n\n[link]: https://z\n", mdx=False)
+
+    assert [block.text for block in page.sections[0].blocks] == ["Text.[^1]", "[^1]: https://x.y"]
+
+
+def test_what_is_indented_is_code_in_markdown_and_text_in_mdx() -> None:
+    text = "<Card>\n\n    Inside.\n\n</Card>\n"
+
+    kinds = [parse_page(text, mdx=mdx).sections[0].blocks[0].kind for mdx in (False, True)]
+
+    assert kinds == ["code", "prose"]
+
+
+def test_text_is_cut_into_blocks_without_changing_it() -> None:
+    text = "# A <b>\n\n- c\n- d\n\n```\ne\n```"
+
+    assert [(block.kind, block.text) for block in parse_blocks(text)] == [
+        ("prose", "# A <b>"),
+        ("list", "- c\n- d"),
+        ("code", "```\ne\n```"),
+    ]
+
+
+def test_what_looks_like_a_tag_in_indented_code_is_code() -> None:
+    page = parse_page("A <b>tag</b>.\n\n    Vec<T> <!-- c -->\n\n<i>After</i>.\n", mdx=False)
+
+    assert [(block.kind, block.text) for block in page.sections[0].blocks] == [
+        ("prose", "A tag."),
+        ("code", "    Vec<T> <!-- c -->"),
+        ("prose", "After."),
+    ]

@@ -126,3 +126,15 @@ def test_line_numbers_are_kept_whatever_the_text(text: str, mdx: bool) -> None:
         assert "never closed" in str(error)  # noqa: PT017 - either outcome is allowed
     else:
         assert stripped.count("\n") == text.count("\n")
+
+
+def test_cells_and_items_on_one_line_stay_apart() -> None:
+    source = "<tr><td>One</td><td>two</td></tr><li>three</li> 2<sup>n</sup>"
+
+    assert strip_markup(source, mdx=False) == "One two three  2n"
+
+
+def test_the_caption_of_a_listing_is_text() -> None:
+    source = '<Listing number="1-1"\n  caption="A `lens` of glass">'
+
+    assert strip_markup(source, mdx=False) == "A `lens` of glass\n"

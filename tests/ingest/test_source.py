@@ -6,8 +6,10 @@ from ingest_helpers import WriteBook, as_nobody
 
 from quire.errors import UnsupportedSource
 from quire.ingest.options import IngestOptions
+from quire.ingest.pipeline import ingest
 from quire.ingest.readers.markdown import MarkdownReader
 from quire.ingest.source import find_reader
+from quire.testing import HashEmbedder
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,8 @@ def test_a_folder_without_markdown_is_named(write_book: WriteBook) -> None:
     with pytest.raises(UnsupportedSource) as caught:
         find_reader(folder)
     assert str(caught.value) == (
-        f"{folder} holds no book that Quire can read: no Docusaurus site and no Markdown files."
+        f"{folder} holds no book that Quire can read: no Markdown files and no other format"
+        " (docusaurus, mdbook, mkdocs, hfdocs, jsonl, markdown)."
     )
 
 
@@ -68,3 +71,83 @@ def test_parts_of_a_book_that_may_not_be_opened_are_reported(open_folder: Path) 
         ("closed.md", "cannot be opened: Permission denied", True),
         ("part", "cannot be opened: Permission denied", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({"book.toml": "", "src/SUMMARY.md": "[A](a.md)"}, "mdbook"),
+        ({"SUMMARY.md": "[A](a.md)", "a.md": "A."}, "mdbook"),
+        ({"mkdocs.yml": "", "docs/a.md": "A."}, "mkdocs"),
+        ({"_toctree.yml": "", "a.mdx": "A."}, "hfdocs"),
+        ({"a.jsonl": "{}"}, "jsonl"),
+        ({"a.jsonl": "{}", "a.md": "A."}, "markdown"),
+        ({"docs/_category_.json": "{}", "docs/a.md": "A."}, "docusaurus"),
+        ({"docs/a.md": "---\nsidebar_position: 1\n---\nA."}, "docusaurus"),
+        ({"docs/a.mdx": "---\nslug: /\n---\nA."}, "docusaurus"),
+        ({"docs/a.md": "---\nslug: /\n---\nA."}, "markdown"),
+        ({"README.md": "R.", "web/docusaurus.config.js": "", "web/docs/a.md": "A."}, "docusaurus"),
+        ({"web/docs/_category_.yml": "", "web/docs/a.md": "A."}, "docusaurus"),
+        (
+            {"web/docusaurus.config.js": "", "other/docusaurus.config.js": "", "a.md": ""},
+            "markdown",
+        ),
+        ({"web/docusaurus.config.js": "", "mkdocs.yml": "", "docs/a.md": "A."}, "mkdocs"),
+        ({"docs/a.md": "slug: in the text", "docs/b.mdx": "B."}, "markdown"),
+    ],
+)
+def test_each_format_is_recognised_by_its_own_files(
+    write_book: WriteBook, files: dict[str, str], kind: str
+) -> None:
+    assert find_reader(write_book(files)).kind == kind
+
+
+def test_docs_without_a_configuration_have_the_defaults_of_docusaurus(
+    write_book: WriteBook,
+) -> None:
+    site = write_book({"docs/part/a.mdx": "---\nslug: /first\nsidebar_position: 1\n---\nA."})
+
+    for root in (site, site / "docs"):
+        pages = find_reader(root).read(root, IngestOptions(site_url="https://x.y")).pages
+        assert [(p.source, p.url) for p in pages] == [("docs/part/a.mdx", "https://x.y/docs/first")]
+
+
+def test_a_format_that_is_named_is_not_looked_for(write_book: WriteBook) -> None:
+    folder = write_book({"mkdocs.yml": "", "docs/a.md": "A."})
+
+    assert find_reader(folder, "markdown").kind == "markdown"
+    assert [p.url for p in find_reader(folder, "mkdocs").read(folder, IngestOptions()).pages] == [
+        "/a/"
+    ]
+
+
+def test_a_format_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedSource) as caught:
+        find_reader(tmp_path, "word")
+    assert str(caught.value) == (
+        "There is no format 'word': use one of docusaurus, mdbook, mkdocs, hfdocs, jsonl, markdown."
+    )
+
+
+def test_a_changed_include_is_a_changed_book(write_book: WriteBook, tmp_path: Path) -> None:
+    folder = write_book(
+        {"SUMMARY.md": "[A](a.md)", "a.md": "Text. {{#include b.txt}}", "b.txt": "One."}
+    )
+    first = ingest(folder, tmp_path / "data", HashEmbedder(), format="mdbook")
+    second = ingest(folder, tmp_path / "data", HashEmbedder(), format="mdbook")
+    (folder / "b.txt").write_text("Two.")
+    third = ingest(folder, tmp_path / "data", HashEmbedder(), format="mdbook")
+
+    assert (first.kind, first.pages) == ("mdbook", 1)
+    assert [report.changed for report in (first, second, third)] == [True, False, True]
+
+
+def test_names_and_titles_that_no_utf_8_can_hold_are_written_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text("One.")
+    (folder / "b.md").write_text('---\ntitle: "\\ud800"\n---\nTwo.')
+
+    report = ingest(folder, tmp_path / "data", HashEmbedder())
+
+    assert (report.pages, report.skipped) == (2, ())

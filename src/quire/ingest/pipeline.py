@@ -9,12 +9,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from quire.domain import Book, Chunk, Skipped
+from quire.domain import Block, Book, Chunk, Page, Section, Skipped
 from quire.errors import BadRequest, BookBusy, DiskFull, EmptyBook, IndexUnavailable
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
@@ -35,6 +35,7 @@ from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader
 from quire.ingest.source import find_reader
 from quire.ports import Embedder
+from quire.prose.plain import well_formed
 from quire.prose.terms import TermStatistics
 from quire.version import __version__
 
@@ -71,19 +72,20 @@ def book_name(source: Path) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")[:63] or "book"
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - all but three have a default and a name
     source: Path,
     library: Path,
     embedder: Embedder,
     *,
     book: str | None = None,
+    format: str | None = None,
     options: IngestOptions | None = None,
     progress: Progress = lambda *_: None,
 ) -> IngestReport:
     """Bring the book's index up to date with its source.
 
-    Readers keep the old revision until the new one is complete. A run that was interrupted goes on
-    where it stopped.
+    What kind of book it is, is found out unless `format` says it. Readers keep the old revision
+    until the new one is complete. A run that was interrupted goes on where it stopped.
 
     Raises:
         IngestError: nothing was changed; the message names the file or setting.
@@ -92,7 +94,7 @@ def ingest(
     name = book or book_name(source)
     if not _NAME.match(name):
         raise BadRequest(f"{name!r} is not a book name: use a-z, 0-9, '.', '_' and '-'.")
-    reader = find_reader(source)
+    reader = find_reader(source, format)
     folder = library / name
     with _disk_errors(library), _locked(folder, name):
         fingerprint = _fingerprint(reader, source, embedder.id, options)
@@ -100,7 +102,7 @@ def ingest(
         manifest = read_manifest(old) if old else None
         if manifest and manifest.fingerprint == fingerprint:
             return _report(manifest, embedded=0, changed=False)
-        content = reader.read(source, options)
+        content = _well_formed(reader.read(source, options))
         chunks = _chunks(content, name, embedder, options, list(read_chunks(old)) if old else [])
         progress("read", len(content.pages), len(content.pages))
         if not chunks:
@@ -108,6 +110,33 @@ def ingest(
         manifest = _manifest(content, source, chunks, embedder, fingerprint)
         embedded = _write(folder, manifest, chunks, embedder, progress)
     return _report(manifest, embedded=embedded, changed=True)
+
+
+def _well_formed(content: Book) -> Book:
+    """Make sure that everything a book says can be written down."""
+
+    def section(found: Section) -> Section:
+        return Section(
+            path=tuple(well_formed(heading) for heading in found.path),
+            anchor=well_formed(found.anchor),
+            blocks=tuple(Block(kind=b.kind, text=well_formed(b.text)) for b in found.blocks),
+        )
+
+    def page(found: Page) -> Page:
+        return Page(
+            source=well_formed(found.source),
+            title=well_formed(found.title),
+            part=well_formed(found.part),
+            url=well_formed(found.url),
+            sections=tuple(section(s) for s in found.sections),
+        )
+
+    return replace(
+        content,
+        title=well_formed(content.title),
+        pages=tuple(page(p) for p in content.pages),
+        skipped=tuple(replace(s, source=well_formed(s.source)) for s in content.skipped),
+    )
 
 
 def _chunks(
@@ -233,7 +262,7 @@ def _fingerprint(reader: Reader, source: Path, embedder: str, options: IngestOpt
         f"{__version__} {FORMAT} {reader.kind} {embedder} {options.model_dump_json()}".encode()
     )
     for file in reader.files(source):
-        seen.update(file.name.encode())
+        seen.update(file.name.encode(errors="surrogateescape"))
         try:
             if not file.path.is_file():
                 seen.update(b"not a file")

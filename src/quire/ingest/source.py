@@ -6,8 +6,12 @@ from quire.errors import UnsupportedSource
 from quire.ingest.readers import Reader
 from quire.ingest.readers.docusaurus import DocusaurusReader
 from quire.ingest.readers.epub import EpubReader
+from quire.ingest.readers.hfdocs import HfDocsReader
 from quire.ingest.readers.html import HtmlReader
+from quire.ingest.readers.jsonl import JsonlReader
 from quire.ingest.readers.markdown import MarkdownReader
+from quire.ingest.readers.mdbook import MdBookReader
+from quire.ingest.readers.mkdocs import MkDocsReader
 from quire.ingest.readers.notebooks import NotebooksReader
 from quire.ingest.readers.pdf import PdfReader
 from quire.ingest.readers.shelf import ShelfReader
@@ -15,33 +19,42 @@ from quire.ingest.readers.sphinx import SphinxReader
 
 READERS: tuple[Reader, ...] = (
     DocusaurusReader(),
+    MdBookReader(),
+    MkDocsReader(),
     SphinxReader(),
     NotebooksReader(),
+    HfDocsReader(),
+    JsonlReader(),
     EpubReader(),
     PdfReader(),
     HtmlReader(),
     MarkdownReader(),
     ShelfReader(),
 )
-"""Most particular first: a Docusaurus site is also a folder of Markdown."""
+"""Most particular first: every other book is also a folder of Markdown."""
+KINDS = tuple(reader.kind for reader in READERS)
 
 
-def find_reader(root: Path) -> Reader:
-    """Choose the reader for a folder or file.
+def find_reader(root: Path, kind: str | None = None) -> Reader:
+    """Choose the reader for a folder or file, or take the one that is named.
 
     Raises:
-        UnsupportedSource: the path is missing, cannot be listed, or holds no book.
+        UnsupportedSource: the path is missing, cannot be listed, or holds no book, or there is no
+            such kind.
     """
+    if kind is not None and kind not in KINDS:
+        raise UnsupportedSource(f"There is no format {kind!r}: use one of {', '.join(KINDS)}.")
     try:
         if not root.exists():
             raise UnsupportedSource(f"{root} does not exist.")
         if root.is_dir() and next(root.iterdir(), None) is None:
             raise UnsupportedSource(f"{root} is an empty folder.")
         for reader in READERS:
-            if reader.recognises(root):
+            if reader.kind == kind or (kind is None and reader.recognises(root)):
                 return reader
     except OSError as error:
         raise UnsupportedSource(f"{root} cannot be read: {error.strerror}.") from error
     raise UnsupportedSource(
-        f"{root} holds no book that Quire can read: no Docusaurus site and no Markdown files."
+        f"{root} holds no book that Quire can read: no Markdown files and no other format"
+        f" ({', '.join(KINDS)})."
     )

@@ -21,6 +21,11 @@ _MATH = re.compile(r"(?<!\\)\$\$?")
 _SPACE = re.compile(r"\s+")
 
 
+def well_formed(text: str) -> str:
+    """Replace halves of characters, which names of files and JSON can hold and UTF-8 cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def inline_plain(text: str) -> str:
     """Strip inline markup, keep the words, fold white space: one rendered sentence."""
     held: list[str] = []

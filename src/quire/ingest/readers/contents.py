@@ -1,119 +1,86 @@
-"""Tables of contents: which page follows which, and in which part of the book."""
+"""Tables of contents: which pages there are, in which order, in which part."""
 
-import fnmatch
-import posixpath
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-_ENTRY = re.compile(r"^(.+?)\s*(?<!\x00)<([^<]*?)>$")
+import yaml
+
+from quire.errors import UnreadableFile
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
+from quire.ingest.readers.markdown import read_text
+
+MAX_ENTRIES = 100_000
+"""A few lines of YAML can stand for billions by pointing at each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """One `toctree`: its lines as written, and its options."""
+class Chapter:
+    """One line of the contents: a page and its place."""
 
-    entries: tuple[str, ...]
-    caption: str = ""
-    glob: bool = False
-    reversed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a page stands in the book."""
-
-    docname: str
-    part: str = ""
-    title: str = ""
-    """What the table of contents calls it, where that differs."""
+    title: str
+    path: str
+    """Of its file, as the contents name it; empty for one that is not written yet."""
+    part: str
+    """The outermost part or chapter it stands in."""
 
 
-def join_docname(docname: str, target: str) -> str:
-    """Give the document that `target` means when it is written in `docname`."""
-    start = "" if target.startswith("/") else posixpath.dirname(docname)
-    return posixpath.normpath(posixpath.join("/", start, target.lstrip("/"))).lstrip("/")
+Split = Callable[[object], Iterable[tuple[str, str | None, object]]]
+"""Gives the titles, paths and what stands below them of one entry."""
 
 
-def list_entries(
-    docname: str, contents: Contents, known: Sequence[str], suffixes: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Give the (document, title) pairs that one table of contents names, in order."""
-    found: list[tuple[str, str]] = []
-    for entry in contents.entries:
-        explicit = _ENTRY.match(entry)
-        title, target = (explicit[1], explicit[2]) if explicit else ("", entry)
-        if contents.glob and not explicit and re.search(r"[*?\[]", target):
-            listed = {name for name, _ in found}
-            pattern = _glob(join_docname(docname, target))
-            matching = (name for name in sorted(known) if pattern.fullmatch(name))
-            found += [(name, "") for name in matching if name not in listed and name != docname]
-            continue
-        end = next((s for s in suffixes if target.endswith(s)), "")
-        name = join_docname(docname, target.removesuffix(end))
-        if name in known:
-            found.append((name, title))
-    return found[::-1] if contents.reversed else found
+class _DataLoader(yaml.SafeLoader):
+    """Reads data and nothing else: a tag that would run code, or is unknown, gives nothing."""
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    """Translate as Sphinx does: `*` stays within a folder, `**` does not."""
-    parts = re.split(r"(\*\*/?|\*|\?|\[!?[^\]]+\])", pattern)
-    made = ""
-    for part in parts:
-        if part.startswith("**"):
-            made += ".*"
-        elif part == "*":
-            made += "[^/]*"
-        elif part == "?":
-            made += "[^/]"
-        elif part.startswith("["):
-            made += fnmatch.translate(part).removeprefix("(?s:").split(")", 1)[0]
-        else:
-            made += re.escape(part)
-    try:
-        return re.compile(made)
-    except re.error:
-        return re.compile(re.escape(pattern))
+def _ignore(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:
+    # `!ENV [NAME, default]` says what holds where the variable is not set.
+    if isinstance(node, yaml.SequenceNode) and node.value:
+        return loader.construct_object(node.value[-1], deep=True)
+    return None
 
 
-def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a path, or a folder above it, is meant by one of the patterns."""
-    above = [name]
-    while "/" in above[-1]:
-        above.append(posixpath.dirname(above[-1]))
-    return any(_glob(p.rstrip("/")).fullmatch(n) for p in patterns for n in above)
+_DataLoader.add_multi_constructor("", _ignore)
 
 
-def arrange(
-    root: str,
-    trees: Mapping[str, Sequence[Contents]],
-    titles: Mapping[str, str],
-    suffixes: Sequence[str],
-) -> list[Place]:
-    """Put the pages in reading order from the root's tables of contents down.
+def read_yaml(path: Path, options: IngestOptions) -> Any:
+    """Read a YAML file as plain data.
 
-    The part is the caption that a page stands under, or else the chapter that holds it.
+    Raises:
+        UnreadableFile: it cannot be opened or is not YAML.
     """
-    known = list(titles)
-    seen = {root}
-    placed = [Place(docname=root)] if root in titles else []
-    waiting: list[Place] = []
+    try:
+        text = read_text(SourceFile(path, path.name), options)
+        return yaml.load(text, Loader=_DataLoader)  # noqa: S506 - builds plain data only
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
+        raise UnreadableFile(f"{path} is not valid YAML (line {line}).") from error
+    except UnreadableFile as error:
+        raise UnreadableFile(f"{path} {error}.") from error
 
-    def push(docname: str, part: str, *, top: bool) -> None:
-        entries = [
-            Place(docname=name, part=tree.caption if top and tree.caption else part, title=title)
-            for tree in trees.get(docname, ())
-            for name, title in list_entries(docname, tree, known, suffixes)
-        ]
-        waiting.extend(reversed(entries))
 
-    push(root, "", top=True)
-    while waiting:
-        place = waiting.pop()
-        if place.docname in seen:
+def walk_contents(entries: object, split: Split) -> Iterator[Chapter]:
+    """Give the pages of nested contents in reading order; `split` understands one entry."""
+    waiting: list[tuple[object, str]] = [(entries, "")]
+    visited = 0
+    while waiting and visited < MAX_ENTRIES and len(waiting) < MAX_ENTRIES:
+        visited += 1
+        entry, part = waiting.pop()
+        if isinstance(entry, list):
+            waiting.extend((item, part) for item in reversed(entry))
             continue
-        seen.add(place.docname)
-        placed.append(place)
-        push(place.docname, place.part or titles[place.docname], top=False)
-    return placed
+        for title, path, below in split(entry):
+            if path is not None:
+                yield Chapter(title=title, path=path, part=part)
+            if below is not None:
+                waiting.append((below, part or title))
+
+
+def once(chapters: Iterable[Chapter]) -> list[Chapter]:
+    """Keep the first of those that name the same file: a page is read once."""
+    first: dict[str, Chapter] = {}
+    for chapter in chapters:
+        first.setdefault(chapter.path, chapter)
+    return list(first.values())

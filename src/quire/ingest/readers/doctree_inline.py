@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from docutils import nodes
 
-from quire.ingest.readers.contents import join_docname
+from quire.ingest.readers.toctree import join_docname
 
 # Only what Markdown would read as markup: a lone `*`, `snake_case` and `5 < 6` stay as they are.
 _SPECIAL = re.compile(

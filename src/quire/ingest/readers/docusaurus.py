@@ -5,6 +5,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,13 +15,25 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.markdown import ParsedPage, markdown_files, parse_page, read_text
+from quire.ingest.readers.markdown import (
+    ParsedPage,
+    markdown_files,
+    parse_page,
+    read_start,
+    read_text,
+    reporting,
+)
 
 _CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 # Dates and version numbers look like prefixes but are names.
 _NOT_PREFIX = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$|^\d+[-_.]\d+.*$")
 _COMMENT = re.compile(r"(?:^|(?<=[\s,;{}()\[\]]))(?://[^\n]*|/\*.*?\*/)", re.M | re.S)
+
+_SIGN = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
+_OTHERS = ("book.toml", "SUMMARY.md", "mkdocs.yml", "mkdocs.yaml", "_toctree.yml", "docs")
+_LOOKED_AT = 500
+"""How many pages are opened to find out who they are written for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +185,16 @@ class DocusaurusReader:
         skipped: list[Skipped] = []
         for file in markdown_files(docs, skipped):
             where = _below(site, docs, file)
-            try:
+            with reporting(where.name, skipped):
                 parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=where.name, reason=str(error)))
-                continue
-            hidden = next((k for k in ("draft", "unlisted") if parsed.front_matter.get(k)), None)
-            if hidden:
-                skipped.append(Skipped(source=where.name, reason=f"is {hidden}", failed=False))
-                continue
-            found.append((_order(docs, file, parsed), _page(docs, file, where, parsed, config)))
+                hidden = next(
+                    (k for k in ("draft", "unlisted") if parsed.front_matter.get(k)), None
+                )
+                if hidden:
+                    skipped.append(Skipped(source=where.name, reason=f"is {hidden}", failed=False))
+                else:
+                    page = _page(docs, file, where, parsed, config)
+                    found.append((_order(docs, file, parsed), page))
         pages = tuple(page for _, page in sorted(found, key=lambda pair: pair[0]))
         return Book(title=config.title, kind=self.kind, pages=pages, skipped=tuple(skipped))
 
@@ -193,7 +206,42 @@ def _site(root: Path) -> Path | None:
     if _configured(above):
         docs = above / read_config(above, IngestOptions()).docs
         return above if docs.resolve() == root.resolve() else None
-    return None
+    # Without a configuration the defaults hold, if the pages are written for Docusaurus.
+    if _written_for_docusaurus(root / "docs"):
+        return root
+    if root.resolve().name == "docs" and _written_for_docusaurus(root):
+        return above
+    return _site_below(root)
+
+
+def _site_below(root: Path) -> Path | None:
+    """Find the only site in a repository whose own folder is no book of another kind."""
+    if not root.is_dir() or any((root / name).exists() for name in _OTHERS):
+        return None
+    sites = [
+        folder
+        for folder in root.iterdir()
+        if folder.is_dir()
+        and not folder.name.startswith((".", "_"))
+        and folder.name != "node_modules"
+        and (_configured(folder) or _written_for_docusaurus(folder / "docs"))
+    ]
+    return sites[0] if len(sites) == 1 else None
+
+
+def _written_for_docusaurus(docs: Path) -> bool:
+    """Whether pages of a folder use what only Docusaurus understands."""
+    if not docs.is_dir():
+        return False
+    if next(docs.rglob("_category_.*"), None):
+        return True
+    signs: set[str] = set()
+    for file in islice(markdown_files(docs), _LOOKED_AT):
+        signs.update({".mdx"} if file.name.endswith(".mdx") else ())
+        head = read_start(file.path, 2000)
+        signs.update(_SIGN.findall(head.split("\n---", 1)[0] if head[:3] == "---" else ""))
+    # Others know slugs, too.
+    return bool(signs & {"sidebar_position", "sidebar_label"} or {"slug", ".mdx"} <= signs)
 
 
 def _configured(folder: Path) -> bool:

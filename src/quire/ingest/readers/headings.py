@@ -2,8 +2,15 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from typing import Protocol
 
 _EXPLICIT = re.compile(r"\s*(?:\{\#([^\s{}]+)\}|\{/\*\s*\#([^\s{}*]+)\s*\*/\})\s*$")
+_ATTRIBUTES = re.compile(
+    r"[ \t]*\{:?[ \t]*((?:[#.][^\s{}#.]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+)|[ \t])+)\}"
+    r"[ \t]*$"
+)
+_BRACKETED = re.compile(r"[ \t]*\[\[([^\[\]]*)\]\][ \t]*$")
 
 
 def split_explicit_id(heading: str) -> tuple[str, str | None]:
@@ -12,9 +19,32 @@ def split_explicit_id(heading: str) -> tuple[str, str | None]:
     return (heading[: found.start()], found[1] or found[2]) if found else (heading, None)
 
 
+def split_attributes(heading: str) -> tuple[str, str | None]:
+    """Take `{#id .class}` or `{: #id key=value }` off a heading, as mdBook and MkDocs do."""
+    found = _ATTRIBUTES.search(heading)
+    if not found:
+        return heading, None
+    ids = [word[1:] for word in found[1].split() if word.startswith("#")]
+    return heading[: found.start()], ids[-1] if ids else None
+
+
+def split_bracketed_id(heading: str) -> tuple[str, str | None]:
+    """Take `[[id]]` off a heading, as Hugging Face's doc-builder does."""
+    found = _BRACKETED.search(heading)
+    return (heading[: found.start()], found[1] or None) if found else (heading, None)
+
+
 def _kept(char: str) -> bool:
     category = unicodedata.category(char)
     return char in " -" or category[0] in "LM" or category in ("Nd", "Nl", "Pc")
+
+
+class Slugger(Protocol):
+    """Makes the ids of the headings of one page, in their order."""
+
+    def slug(self, text: str) -> str:
+        """Give the id of the next heading."""
+        ...
 
 
 class GithubSlugger:
@@ -32,3 +62,55 @@ class GithubSlugger:
             result = f"{base}-{self._seen[base]}"
         self._seen[result] = 0
         return result
+
+
+class MdBookSlugger:
+    """Ids by the rules of mdBook, which does not look whether a numbered id is taken."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def slug(self, text: str) -> str:
+        """Give the id of the next heading; a repeated text gets a number."""
+        base = "".join(
+            "-" if c.isspace() else c.lower() if c.isascii() else c
+            for c in text.strip()
+            if c.isalnum() or c in "_-" or c.isspace()
+        )
+        count = self._seen.get(base, 0)
+        self._seen[base] = count + 1
+        return f"{base}-{count}" if count else base
+
+
+class TocSlugger:
+    """Ids by the rules of Python-Markdown's table of contents, which MkDocs uses."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._last: dict[str, int] = {}
+
+    def slug(self, text: str) -> str:
+        """Give the id of the next heading; one that is taken gets a number."""
+        plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+        base = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        if base and base not in self._taken:
+            self._taken.add(base)
+            return base
+        numbered = re.fullmatch(r"(.*)_([0-9]{1,9})", base)
+        stem, count = (numbered[1], int(numbered[2])) if numbered else (base, 0)
+        # Remembered, or a page of equal headings would be counted through again for each.
+        count = max(count, self._last.get(stem, 0)) + 1
+        while f"{stem}_{count}" in self._taken:
+            count += 1
+        self._last[stem] = count
+        self._taken.add(f"{stem}_{count}")
+        return f"{stem}_{count}"
+
+
+class AsciiSlugger:
+    """Ids by the rules of Hugging Face's doc-builder, which numbers nothing."""
+
+    def slug(self, text: str) -> str:
+        """Give the id of a heading: its plain letters and digits, joined by hyphens."""
+        words = re.sub(r"[^a-z0-9\s]+", "", text.lower())
+        return re.sub(r"\s+", "-", words.strip())

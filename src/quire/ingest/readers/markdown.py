@@ -1,10 +1,13 @@
 """Plain Markdown folders, and the page parser every Markdown dialect shares."""
 
+import codecs
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from quire.domain import Block, BlockKind, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.headings import GithubSlugger, split_explicit_id
+from quire.ingest.readers.headings import GithubSlugger, Slugger, split_explicit_id
 from quire.ingest.readers.markup import split_front_matter, strip_markup
 from quire.prose.plain import inline_plain
 
@@ -46,6 +49,21 @@ class ParsedPage:
     sections: tuple[Section, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """What one site generator does with a page that others do not; the defaults are GitHub's."""
+
+    slugger: Callable[[frozenset[str]], Slugger] = lambda _: GithubSlugger()
+    """Makes the heading ids of one page, given those that authors wrote."""
+    split_id: Callable[[str], tuple[str, str | None]] = split_explicit_id
+    """Takes the id that its author wrote off a heading."""
+    rewrite: Callable[[str], str] = lambda body: body
+    """Turns the generator's own syntax into Markdown."""
+
+
+GITHUB = Dialect()
+
+
 @dataclass(slots=True)
 class _Open:
     path: tuple[str, ...]
@@ -53,7 +71,7 @@ class _Open:
     blocks: list[Block] = field(default_factory=list)
 
 
-def _parser() -> MarkdownIt:
+def _parser(*, mdx: bool) -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     markdown.use(dollarmath_plugin, allow_space=False, allow_blank_lines=True)
     markdown.use(
@@ -61,40 +79,32 @@ def _parser() -> MarkdownIt:
         "admonition",
         validate=lambda params, *_: bool(_ADMONITION.match(params.strip())),
     )
+    # Only where blocks begin and end is asked; what is inside a line can take forever to find out.
+    markdown.disable(["inline", "text_join"])
+    if mdx:
+        # MDX has no indented code: what is indented there stands in a tag.
+        markdown.disable("code")
     return markdown
 
 
-def parse_page(text: str, *, mdx: bool) -> ParsedPage:
+def parse_page(
+    text: str, *, mdx: bool, dialect: Dialect = GITHUB, title: str | None = None
+) -> ParsedPage:
     """Read one Markdown or MDX file into sections that keep the author's bytes.
 
     Raises:
-        UnreadableFile: the front matter or a comment is broken.
+        UnreadableFile: the front matter or a comment is broken, or what it holds is nested too
+            deeply.
     """
-    front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
-    body = strip_markup(body, mdx=mdx)
-    lines = body.split("\n")
-    title = str(front_matter["title"]) if front_matter.get("title") else None
-    heading: str | None = None
-    slugger = GithubSlugger()
-    trail: list[tuple[int, str]] = []
-    sections = [_Open(path=(), anchor="")]
-    tokens = _parser().parse(body)
-    for index, token in enumerate(tokens):
-        if token.level != 0 or token.map is None:
-            continue
-        if token.type == "heading_open":
-            level = int(token.tag[1])
-            words, explicit = split_explicit_id(tokens[index + 1].content)
-            words = inline_plain(words)
-            anchor = explicit or slugger.slug(words)
-            if level == 1 and heading is None:
-                heading, anchor = words, ""
-                trail = []
-            else:
-                trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
-            sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))
-        elif block := _block(token, lines):
-            sections[-1].blocks.append(block)
+    try:
+        front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
+        body = dialect.rewrite(body)
+        body = strip_markup(body, mdx=mdx, code=() if mdx else _indented_code(body))
+        heading, sections = _sections(body, dialect, title, mdx=mdx)
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+    if not title and front_matter.get("title"):
+        title = str(front_matter["title"])
     name = title or heading
     return ParsedPage(
         front_matter=front_matter,
@@ -109,17 +119,102 @@ def parse_page(text: str, *, mdx: bool) -> ParsedPage:
     )
 
 
-def _block(token: Token, lines: list[str]) -> Block | None:
-    assert token.map is not None
-    text = "\n".join(lines[token.map[0] : token.map[1]]).strip("\n").rstrip()
-    kind = _KINDS.get(token.type)
+def _indented_code(body: str) -> list[tuple[int, int]]:
+    """Find indented code, from which character to which: `Vec<T>` is no tag there."""
+    if not re.search(r"^(?: {4}|\t)[^\n]*<", body, re.M):
+        return []
+    starts = [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
+    tokens = _parser(mdx=False).parse(body)
+    return [
+        (starts[token.map[0]], starts[token.map[1]])
+        for token in tokens
+        if token.type == "code_block" and token.map
+    ]
+
+
+def parse_blocks(text: str) -> tuple[Block, ...]:
+    """Cut text into its blocks and change nothing; a heading is only a line of prose.
+
+    Raises:
+        UnreadableFile: what it holds is nested too deeply.
+    """
+    body = re.sub(r"\r\n?", "\n", text)
+    lines = body.split("\n")
+    try:
+        tokens = _parser(mdx=False).disable(["heading", "lheading"]).parse(body)
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+    return tuple(block for token, text in _pieces(tokens, lines) if (block := _block(token, text)))
+
+
+def _sections(
+    body: str, dialect: Dialect, known: str | None, *, mdx: bool
+) -> tuple[str | None, list[_Open]]:
+    tokens = _parser(mdx=mdx).parse(body)
+    headings = {
+        id(token): dialect.split_id(tokens[index + 1].content)
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0
+    }
+    slugger = dialect.slugger(frozenset(given for _, given in headings.values() if given))
+    title: str | None = None
+    trail: list[tuple[int, str]] = []
+    sections = [_Open(path=(), anchor="")]
+    for token, text in _pieces(tokens, body.split("\n")):
+        if token and token.type == "heading_open":
+            level = int(token.tag[1])
+            words, explicit = headings[id(token)]
+            words = inline_plain(words)
+            anchor = explicit or slugger.slug(words)
+            if title is None and (level == 1 or (words == known and len(sections) == 1)):
+                title, anchor, trail = words, "" if level == 1 else anchor, []
+            else:
+                trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
+            sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))
+        elif block := _block(token, text):
+            sections[-1].blocks.append(block)
+    return title, sections
+
+
+def _pieces(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | None, str]]:
+    """Give the outermost blocks with their lines, and the lines that belong to none."""
+    done = 0
+    for token in tokens:
+        if token.level == 0 and token.map is not None:
+            yield None, "\n".join(lines[done : token.map[0]])
+            yield token, "\n".join(lines[token.map[0] : token.map[1]])
+            done = token.map[1]
+    yield None, "\n".join(lines[done:])
+
+
+def _block(token: Token | None, text: str) -> Block | None:
+    if token is None:
+        # A footnote of one word looks like the target of a link, and has no block of its own.
+        text = "\n".join(line for line in text.split("\n") if line.lstrip().startswith("[^"))
+    text = text.strip("\n").rstrip()
+    kind = _KINDS.get(token.type) if token else "prose"
     if kind is None or not text.strip():
         return None
     return Block(kind=kind, text=text if kind in ("code", "list") else text.strip())
 
 
-def markdown_files(root: Path, skipped: list[Skipped] | None = None) -> Iterator[SourceFile]:
-    """Walk a folder for `.md` and `.mdx` files, in order; links to folders are not followed."""
+@contextmanager
+def reporting(source: str, skipped: list[Skipped]) -> Iterator[None]:
+    """Note why a file cannot be read, and go on with the next."""
+    try:
+        yield
+    except UnreadableFile as error:
+        skipped.append(Skipped(source=source, reason=str(error)))
+
+
+def markdown_files(
+    root: Path,
+    skipped: list[Skipped] | None = None,
+    *,
+    endings: tuple[str, ...] = (".md", ".mdx"),
+    private: tuple[str, ...] = ("_", "."),
+) -> Iterator[SourceFile]:
+    """Walk a folder for Markdown files, in order; links to folders are not followed."""
     if root.is_file():
         yield SourceFile(root, root.name)
         return
@@ -137,13 +232,22 @@ def markdown_files(root: Path, skipped: list[Skipped] | None = None) -> Iterator
                 skipped.append(
                     Skipped(source=where, reason="link to a folder, not followed", failed=False)
                 )
-        folders[:] = sorted(
-            f for f in folders if not f.startswith((".", "_")) and f != "node_modules"
-        )
+        folders[:] = sorted(f for f in folders if not f.startswith(private) and f != "node_modules")
         for name in sorted(names):
-            if name.endswith((".md", ".mdx")) and not name.startswith(("_", ".")):
+            if name.endswith(endings) and not name.startswith(private):
                 path = here / name
                 yield SourceFile(path, path.relative_to(root).as_posix())
+
+
+def read_start(path: Path, size: int) -> str:
+    """Give how a file begins; of one that cannot be opened, nothing."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as data:
+            return data.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def read_text(file: SourceFile, options: IngestOptions) -> str:
@@ -165,12 +269,18 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
         data = file.path.read_bytes()
     except OSError as error:
         raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
-    if b"\0" in data:
+    return _decode(data)
+
+
+def _decode(data: bytes) -> str:
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data and not wide:
         raise UnreadableFile("is a binary file, not text")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"is not UTF-8 text (byte {error.start})") from error
+        name = "UTF-16" if wide else "UTF-8"
+        raise UnreadableFile(f"is not {name} text (byte {error.start})") from error
 
 
 class MarkdownReader:
@@ -191,21 +301,19 @@ class MarkdownReader:
         pages: list[Page] = []
         skipped: list[Skipped] = []
         for file in markdown_files(root, skipped):
-            try:
-                parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=file.name, reason=str(error)))
-                continue
-            title = str(parsed.front_matter.get("title") or parsed.heading or Path(file.name).stem)
-            site = (options.site_url or "").rstrip("/")
-            pages.append(
-                Page(
-                    source=file.name,
-                    title=title,
-                    part="",
-                    url=f"{site}/{Path(file.name).with_suffix('').as_posix()}",
-                    sections=parsed.sections,
-                )
-            )
+            with reporting(file.name, skipped):
+                pages.append(_page(file, options))
         name = root.stem if root.is_file() else root.resolve().name
         return Book(title=name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+
+
+def _page(file: SourceFile, options: IngestOptions) -> Page:
+    parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
+    site = (options.site_url or "").rstrip("/")
+    return Page(
+        source=file.name,
+        title=str(parsed.front_matter.get("title") or parsed.heading or Path(file.name).stem),
+        part="",
+        url=f"{site}/{Path(file.name).with_suffix('').as_posix()}",
+        sections=parsed.sections,
+    )

@@ -1,6 +1,8 @@
 """What is not text in Markdown and MDX: front matter, comments, imports, tags."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -12,16 +14,25 @@ _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)"
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
 _MARKUP = (
-    rf"(?P<code>{_FENCED}|(?P<tick>`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)(?P=tick)(?!`))"
+    # Bounded: what opens a thousand times and never closes must not be searched for each time.
+    rf"(?P<code>{_FENCED}"
+    r"|(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){1,5000}?(?<!`)(?P=tick)(?!`))"
     r"|(?P<math>\$\$.+?\$\$|(?<![\\$\w])\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d))"
     r"|(?P<comment><!--.*?-->|\{/\*.*?\*/\})"
     r"|(?P<open><!--|\{/\*)"
-    r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"])*?\sfrom\s+)?['\"][^\n]*"
+    r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"]){0,1000}?\sfrom\s+)?['\"][^\n]*"
     r"|export\s+(?:(?:const|let|var|function|class|default|async)\b|[{*])"
     r".*?(?=\n[ \t]*\n(?![ \t)\]}])|\Z)))"
     # Possessive, so that a tag that never ends is given up at once.
     r"|(?P<tag></?[A-Za-z][\w.:-]*+"
     rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{_BRACES})*+)?/?>|</?>)"
+)
+# What a listing or a figure is called is text of the page, though it stands in a tag.
+_CAPTION = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
+_DIVIDING = re.compile(
+    r"</?(?:br|hr|p|div|t[dhr]|li|[uo]l|d[ltd]|h[1-6]|pre|table|summary|details|figcaption"
+    r"|option|section|TabItem)\b",
+    re.I,
 )
 _MD = re.compile(_MARKUP, re.S | re.M)
 _MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){_BRACES})", re.S | re.M)
@@ -46,8 +57,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     return data or {}, "\n" * found[0].count("\n") + text[found.end() :]
 
 
-def strip_markup(text: str, *, mdx: bool) -> str:
+def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) -> str:
     """Remove comments, imports and tags but keep the text inside them, and every line number.
+
+    `code` names the characters, from and to, that are indented code and stay as they are.
 
     Raises:
         UnreadableFile: a comment is never closed, so what is text cannot be told.
@@ -56,6 +69,9 @@ def strip_markup(text: str, *, mdx: bool) -> str:
     def keep(match: re.Match[str]) -> str:
         if match["code"] is not None or match["math"] is not None:
             return match[0]
+        place = bisect_right(code, (match.start(), len(text)))
+        if place and match.start() < code[place - 1][1]:
+            return match[0]
         if match["open"] is not None:
             line = text.count("\n", 0, match.start()) + 1
             raise UnreadableFile(f"the comment opened in line {line} is never closed")
@@ -63,11 +79,19 @@ def strip_markup(text: str, *, mdx: bool) -> str:
             return match[0]
         if match["comment"] is not None and _is_heading_id(text, match):
             return match[0]
-        if match["tag"] is not None and re.match(r"<(?:br|hr)\b", match[0]):
-            return " " + "\n" * match[0].count("\n")
-        return "\n" * match[0].count("\n")
+        shown = _shown(text, match) if match["tag"] is not None else ""
+        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
     return (_MDX if mdx else _MD).sub(keep, text)
+
+
+def _shown(text: str, tag: re.Match[str]) -> str:
+    """Give what a tag itself shows: a caption, or a space between cells that share a line."""
+    if caption := _CAPTION.search(tag[0]):
+        return caption[2]
+    before = text[tag.start() - 1 : tag.start()]
+    divides = _DIVIDING.match(tag[0]) and not before.isspace() and before not in ("", ">")
+    return " " if divides else ""
 
 
 def _inside_paragraph(text: str, place: int) -> bool:

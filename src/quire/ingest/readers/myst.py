@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from markdown_it import MarkdownIt
 
-from quire.ingest.readers.contents import Contents
+from quire.ingest.readers.toctree import Contents
 from quire.ingest.readers.doctree_inline import InlineText, Names
 from quire.ingest.readers.markdown import ParsedPage, parse_page
 from quire.ingest.readers.markup import split_front_matter

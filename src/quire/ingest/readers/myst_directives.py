@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quire.ingest.readers.contents import Contents
+from quire.ingest.readers.toctree import Contents
 from quire.ingest.readers.fences import fenced
 from quire.ingest.readers.surroundings import Surroundings
 

@@ -12,7 +12,7 @@ from quire.domain import Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.contents import Contents, Place
+from quire.ingest.readers.toctree import Contents, Place
 from quire.ingest.readers.doctree import document_title, labels_of, read_sections
 from quire.ingest.readers.doctree_inline import Names
 from quire.ingest.readers.markdown import read_text

@@ -1,0 +1,269 @@
+"""mdBook books: the chapters of `SUMMARY.md`, with the files they include."""
+
+import os
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote, unquote
+
+from quire.domain import Book, Page, Skipped
+from quire.errors import UnreadableFile, UnsupportedSource
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
+from quire.ingest.readers.contents import Chapter, once
+from quire.ingest.readers.headings import MdBookSlugger, split_attributes
+from quire.ingest.readers.includes import Includes, in_fences, select_lines
+from quire.ingest.readers.markdown import Dialect, parse_page, read_text, reporting
+from quire.ingest.readers.markup import strip_markup
+from quire.prose.plain import inline_plain
+
+_CONFIG = "book.toml"
+_SUMMARY = "SUMMARY.md"
+_ITEM = re.compile(
+    r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d+[.)])[ \t]+)?"
+    r"\[(?P<title>(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*+)\]"
+    r"\([ \t]*(?:<(?P<bracketed>[^<>]*)>|(?P<bare>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*))"
+)
+_DIRECTIVE = re.compile(r"\\(\{\{[ \t]*#[^\n}]*\}\})|\{\{[ \t]*#(\w+)[ \t]+([^}\n]+)\}\}")
+_ANCHOR = re.compile(r"ANCHOR(_END)?:[ \t]*([\w-]+)")
+_HIDDEN = re.compile(r"([ \t]*)#(.?)(.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    home: Path
+    src: Path
+    title: str
+    site: str
+
+
+def _hide_lines(body: str) -> str:
+    """Leave out the lines of Rust code that mdBook hides until the reader asks for them."""
+    kept: list[str] = []
+    for line, info in in_fences(body.split("\n")):
+        found = _HIDDEN.match(line) if info and "rust" in re.split(r"[,\s]+", info) else None
+        if found and found[2] == "#":
+            kept.append(f"{found[1]}#{found[3]}")
+        elif not (found and found[2] in ("", " ")):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+_DIALECT = Dialect(
+    slugger=lambda _: MdBookSlugger(), split_id=split_attributes, rewrite=_hide_lines
+)
+
+
+def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
+    """Give the heading of the summary and its chapters, in reading order.
+
+    Raises:
+        UnreadableFile: a comment in it is never closed.
+    """
+    heading: str | None = None
+    part = ""
+    chapters: list[Chapter] = []
+    above: list[tuple[int, str]] = []
+    for line in strip_markup(text, mdx=False).splitlines():
+        if line.startswith("#"):
+            words = inline_plain(line.lstrip("#"))
+            if heading is None and not chapters:
+                heading = words
+            else:
+                part = words
+            above = []
+        elif found := _ITEM.match(line):
+            if found["bullet"] is None:
+                # A chapter without a number stands before or behind all parts.
+                part, above = "", []
+            depth = len(found["indent"].expandtabs(4))
+            above = [(d, t) for d, t in above if d < depth]
+            title = inline_plain(found["title"])
+            path = posixpath.normpath(unquote(found["bracketed"] or found["bare"] or "") or ".")
+            outer = part or (above[0][1] if above else "")
+            chapters.append(Chapter(title=title, path="" if path == "." else path, part=outer))
+            above.append((depth, title))
+    return heading, chapters
+
+
+def expand(text: str, file: Path, includes: Includes, stack: tuple[Path, ...] = ()) -> str:
+    """Put the included files in their places, as mdBook's `links` preprocessor does."""
+    stack = (*stack, file.resolve())
+
+    def replace(found: re.Match[str]) -> str:
+        if found[1]:
+            return found[1]
+        name, arguments = found[2], found[3].split()
+        if name == "title":
+            return ""
+        if name not in ("include", "rustdoc_include", "playground", "playpen") or not arguments:
+            return found[0]
+        target, _, span = arguments[0].partition(":")
+        path = file.parent / target
+
+        def use(content: str) -> str:
+            chosen = _select(content.replace("\r\n", "\n"), span).rstrip("\n")
+            return expand(chosen, path, includes, stack) if name == "include" else chosen
+
+        content = includes.read(path, stack, use)
+        return f"```rust\n{content}\n```" if name.startswith("play") and content else content
+
+    return _DIRECTIVE.sub(replace, text)
+
+
+def _select(text: str, span: str) -> str:
+    start, colon, end = span.partition(":")
+    if not start or start.isdecimal():
+        return select_lines(text, start, end.partition(":")[0] if colon else None)
+    return "\n".join(_anchored(text, start))
+
+
+def _anchored(text: str, name: str) -> Iterator[str]:
+    inside = False
+    for line in text.split("\n"):
+        mark = _ANCHOR.search(line)
+        if mark and mark[2] == name:
+            if mark[1] and inside:
+                return
+            inside = inside or not mark[1]
+        elif inside and not mark:
+            yield line
+
+
+def page_path(path: str) -> str:
+    """Give the address of a chapter below the site: `README.md` is its folder's `index.html`."""
+    place = PurePosixPath(path)
+    name = "index" if place.stem.lower() == "readme" else place.stem
+    return quote(place.with_name(f"{name}.html").as_posix())
+
+
+class MdBookReader:
+    """A book of mdBook, or its source folder."""
+
+    kind = "mdbook"
+
+    def recognises(self, root: Path) -> bool:
+        """Tell whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
+        if not root.is_dir():
+            return False
+        return any((root / name).is_file() for name in (_CONFIG, _SUMMARY, f"src/{_SUMMARY}"))
+
+    def files(self, root: Path) -> list[SourceFile]:
+        """List the configuration, the summary, its chapters, and every file they include."""
+        options = IngestOptions()
+        layout = _layout(root, options)
+        summary = layout.src / _SUMMARY
+        found = {path: _named(path, layout) for path in (layout.home / _CONFIG, summary)}
+        for chapter in _chapters(layout, options)[1]:
+            file = layout.src / chapter.path
+            includes = _includes(layout, file, options)
+            found[file] = _named(file, layout)
+            with reporting(chapter.path, []):
+                _expanded(file, includes)
+            found |= {f.path: f for f in includes.seen.values() if f.path != file.resolve()}
+        return list(found.values())
+
+    def read(self, root: Path, options: IngestOptions) -> Book:
+        """Read the chapters of the summary; other files are no part of the book."""
+        layout = _layout(root, options)
+        heading, chapters = _chapters(layout, options)
+        pages: list[Page] = []
+        skipped: list[Skipped] = []
+        for chapter in chapters:
+            source = _named(layout.src / chapter.path, layout).name
+            with reporting(source, skipped):
+                pages.append(_page(chapter, source, layout, options, skipped))
+        return Book(
+            title=layout.title or _own_title(heading) or layout.home.resolve().name,
+            kind=self.kind,
+            pages=tuple(pages),
+            skipped=tuple(skipped),
+        )
+
+
+def _own_title(heading: str | None) -> str | None:
+    return None if (heading or "").lower() in ("summary", "table of contents") else heading
+
+
+def _layout(root: Path, options: IngestOptions) -> _Layout:
+    # `src` stands for its book, as mdBook always lays one out.
+    beside = (root / _SUMMARY).is_file() and not (root / _CONFIG).is_file()
+    home = root.resolve().parent if beside and root.resolve().name == "src" else root
+    config = _read_config(home, options)
+    book = _table(config, "book")
+    src = home / str(book.get("src") or "src")
+    if beside or not (src / _SUMMARY).is_file():
+        src = root
+    html = _table(_table(config, "output"), "html")
+    return _Layout(
+        home=home,
+        src=src,
+        title=str(book.get("title") or ""),
+        site=(options.site_url or str(html.get("site-url") or "")).rstrip("/"),
+    )
+
+
+def _read_config(home: Path, options: IngestOptions) -> dict[str, Any]:
+    path = home / _CONFIG
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(read_text(SourceFile(path, _CONFIG), options))
+    except (tomllib.TOMLDecodeError, UnreadableFile, RecursionError) as error:
+        raise UnreadableFile(f"{path} cannot be read: {error}.") from error
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list[Chapter]]:
+    summary = layout.src / _SUMMARY
+    if not summary.is_file():
+        raise UnsupportedSource(f"{layout.home} has no {_SUMMARY}, so it is no mdBook.")
+    try:
+        heading, chapters = parse_summary(read_text(SourceFile(summary, _SUMMARY), options))
+    except UnreadableFile as error:
+        raise UnreadableFile(f"{summary} {error}.") from error
+    return heading, once(chapter for chapter in chapters if chapter.path)
+
+
+def _named(path: Path, layout: _Layout) -> SourceFile:
+    return SourceFile(path, Path(os.path.relpath(path, layout.home)).as_posix())
+
+
+def _includes(layout: _Layout, file: Path, options: IngestOptions) -> Includes:
+    return Includes(
+        page=_named(file, layout).name,
+        home=layout.home,
+        folders=(layout.home, layout.src),
+        options=options,
+    )
+
+
+def _expanded(file: Path, includes: Includes) -> str:
+    if refused := includes.refusal(file):
+        raise UnreadableFile(refused)
+    return expand(read_text(SourceFile(file, includes.page), includes.options), file, includes)
+
+
+def _page(
+    chapter: Chapter, source: str, layout: _Layout, options: IngestOptions, skipped: list[Skipped]
+) -> Page:
+    file = layout.src / chapter.path
+    includes = _includes(layout, file, options)
+    text = _expanded(file, includes)
+    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
+    skipped.extend(includes.notes)
+    return Page(
+        source=source,
+        title=chapter.title or parsed.heading or PurePosixPath(chapter.path).stem,
+        part=chapter.part,
+        url=f"{layout.site}/{page_path(chapter.path)}",
+        sections=parsed.sections,
+    )
