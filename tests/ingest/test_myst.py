@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from quire.errors import QuireError
 from quire.ingest.options import IngestOptions
-from quire.ingest.readers.toctree import Contents
 from quire.ingest.readers.myst import parse_myst
 from quire.ingest.readers.surroundings import Surroundings
+from quire.ingest.readers.toctree import Contents
 
 
 def blocks(text: str, folder: Path | None = None) -> list[tuple[str, str]]:

@@ -5,9 +5,9 @@ import pytest
 
 from quire.ingest.options import IngestOptions
 from quire.ingest.pipeline import ingest
-from quire.ingest.readers.toctree import Contents, join_docname, list_entries, matches
 from quire.ingest.readers.sphinx import SphinxReader
 from quire.ingest.readers.sphinx_conf import read_settings
+from quire.ingest.readers.toctree import Contents, join_docname, list_entries, matches
 from quire.ingest.source import find_reader
 from quire.testing import HashEmbedder
 

@@ -9,13 +9,13 @@ from typing import Any
 from docutils import nodes
 from markdown_it import MarkdownIt
 
-from quire.ingest.readers.toctree import Contents
 from quire.ingest.readers.doctree_inline import InlineText, Names
 from quire.ingest.readers.markdown import ParsedPage, parse_page
 from quire.ingest.readers.markup import split_front_matter
 from quire.ingest.readers.myst_directives import Fence, render_directive
 from quire.ingest.readers.rst_roles import find_role
 from quire.ingest.readers.surroundings import Surroundings
+from quire.ingest.readers.toctree import Contents
 from quire.prose.plain import inline_plain
 
 _OPEN = re.compile(r"^([ \t]*)(`{3,}|~{3,}|:{3,})[ \t]*(?:\{([\w:.+-]+)\})?[ \t]*(.*)$")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quire.ingest.readers.toctree import Contents
 from quire.ingest.readers.fences import fenced
 from quire.ingest.readers.surroundings import Surroundings
+from quire.ingest.readers.toctree import Contents
 
 Inner = Callable[[list[str]], list[str]]
 

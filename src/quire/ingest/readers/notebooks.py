@@ -12,8 +12,8 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.toctree import Place, join_docname, matches
 from quire.ingest.readers.markdown import read_text
+from quire.ingest.readers.toctree import Place, join_docname, matches
 
 if TYPE_CHECKING:
     from quire.ingest.readers.sphinx_pages import Source

@@ -10,10 +10,10 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.toctree import Place, arrange, matches
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.sphinx_conf import SphinxConfig, find_config
 from quire.ingest.readers.surroundings import candidates
+from quire.ingest.readers.toctree import Place, arrange, matches
 
 if TYPE_CHECKING:
     from quire.ingest.readers.sphinx_pages import Source

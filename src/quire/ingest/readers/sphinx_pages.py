@@ -12,7 +12,6 @@ from quire.domain import Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.toctree import Contents, Place
 from quire.ingest.readers.doctree import document_title, labels_of, read_sections
 from quire.ingest.readers.doctree_inline import Names
 from quire.ingest.readers.markdown import read_text
@@ -22,6 +21,7 @@ from quire.ingest.readers.rst import parse_rst
 from quire.ingest.readers.rst_nodes import TocTree
 from quire.ingest.readers.sphinx_conf import SphinxConfig
 from quire.ingest.readers.surroundings import Surroundings
+from quire.ingest.readers.toctree import Contents, Place
 
 _DOCINFO = re.compile(r"\A(?:[ \t]*\n)*(?::[^:\n]+:.*\n(?:[ \t]+\S.*\n)*)+")
 
