@@ -3,7 +3,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from index_helpers import make_chunk, make_manifest
 
 from quire.domain import Chunk, Filters
 from quire.errors import IndexUnavailable
@@ -11,6 +10,7 @@ from quire.index.qdrant import BATCH, EdgeIndex, build_shard
 from quire.ports import Vectors
 from quire.prose.terms import TermStatistics
 from quire.testing import HashEmbedder
+from tests.index.index_helpers import make_chunk, make_manifest
 
 EVERYWHERE = Filters()
 LENS = make_chunk(1, "A Fresnel lens is made of rings.", chapter="Lamps", section="Lens")

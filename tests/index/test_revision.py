@@ -2,7 +2,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from index_helpers import make_chunk, make_manifest
 
 from quire.index.revision import (
     FORMAT,
@@ -17,6 +16,7 @@ from quire.index.revision import (
     write_statistics,
 )
 from quire.prose.terms import TermStatistics
+from tests.index.index_helpers import make_chunk, make_manifest
 
 
 def test_a_book_that_was_never_ingested_has_no_revision(tmp_path: Path) -> None:

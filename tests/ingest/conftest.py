@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from ingest_helpers import Files, WriteBook
+
+from tests.ingest.ingest_helpers import Files, WriteBook
 
 # A busy machine is no reason to fail.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ingest_helpers import LAMPS, WriteBook, as_nobody, child_ingest, content, ingest_lamps
 
 from quire.errors import (
     BadRequest,
@@ -20,6 +19,14 @@ from quire.errors import (
 from quire.ingest import pipeline
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder
+from tests.ingest.ingest_helpers import (
+    LAMPS,
+    WriteBook,
+    as_nobody,
+    child_ingest,
+    content,
+    ingest_lamps,
+)
 
 GOOD = {"good.md": "# Good\n\nThis page can be read."}
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from ingest_helpers import WriteBook
 
 from quire.domain import Skipped
 from quire.errors import UnreadableFile
@@ -15,6 +14,7 @@ from quire.ingest.readers.docusaurus import (
     read_config,
     split_prefix,
 )
+from tests.ingest.ingest_helpers import WriteBook
 
 OPTIONS = IngestOptions()
 CONFIG = "docusaurus.config.js"

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from paper import Paper
-from test_epub import THREE, packed
 
 from quire.errors import EmptyBook
 from quire.index.revision import current_revision, read_chunks
 from quire.ingest.pipeline import ingest
 from quire.prose.sentences import split_spans
 from quire.testing import HashEmbedder
+from tests.ingest.paper import Paper
+from tests.ingest.test_epub import THREE, packed
 
 
 def html(folder: Path) -> Path:

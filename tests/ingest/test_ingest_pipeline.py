@@ -3,14 +3,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from ingest_helpers import (
-    LAMPS,
-    Content,
-    WriteBook,
-    content,
-    ingest_lamps,
-    paused_ingest,
-)
 
 from quire.domain import Filters
 from quire.errors import BookBusy
@@ -22,6 +14,14 @@ from quire.ingest.options import IngestOptions
 from quire.ingest.pipeline import BATCH, Stage, book_name, ingest
 from quire.ports import Vectors
 from quire.testing import HashEmbedder
+from tests.ingest.ingest_helpers import (
+    LAMPS,
+    Content,
+    WriteBook,
+    content,
+    ingest_lamps,
+    paused_ingest,
+)
 
 
 class Interrupted(Exception):

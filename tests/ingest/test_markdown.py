@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from ingest_helpers import WriteBook
 
 from quire.domain import Block, Section, Skipped
 from quire.errors import UnreadableFile
@@ -14,6 +13,7 @@ from quire.ingest.readers.markdown import (
     parse_page,
     read_text,
 )
+from tests.ingest.ingest_helpers import WriteBook
 
 OPTIONS = IngestOptions()
 

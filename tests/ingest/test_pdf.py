@@ -7,13 +7,13 @@ import pytest
 from fpdf import FPDF
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paper import MARGIN, Paper
 from pypdfium2 import PdfDocument
 
 from quire.domain import Block, Book, Page, Skipped
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers.pdf import PdfReader
 from quire.ingest.source import find_reader
+from tests.ingest.paper import MARGIN, Paper
 
 WORDS = (
     "lamp oil light wick flame glass chimney keeper tower night fog signal mirror brass engine"

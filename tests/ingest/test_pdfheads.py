@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from paper import MARGIN, Paper
-from test_pdf import prose, read, texts, tree
+from tests.ingest.paper import MARGIN, Paper
+from tests.ingest.test_pdf import prose, read, texts, tree
 
 
 def test_a_bold_line_that_stands_alone_is_a_heading(tmp_path: Path) -> None:

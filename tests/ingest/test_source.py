@@ -2,14 +2,14 @@ import os
 from pathlib import Path
 
 import pytest
-from ingest_helpers import WriteBook, as_nobody
 
 from quire.errors import UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.pipeline import ingest
 from quire.ingest.readers.markdown import MarkdownReader
-from quire.ingest.source import find_reader
+from quire.ingest.source import KINDS, find_reader
 from quire.testing import HashEmbedder
+from tests.ingest.ingest_helpers import WriteBook, as_nobody
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_folder_without_markdown_is_named(write_book: WriteBook) -> None:
         find_reader(folder)
     assert str(caught.value) == (
         f"{folder} holds no book that Quire can read: no Markdown files and no other format"
-        " (docusaurus, mdbook, mkdocs, hfdocs, jsonl, markdown)."
+        f" ({', '.join(KINDS)})."
     )
 
 
@@ -124,9 +124,7 @@ def test_a_format_that_is_named_is_not_looked_for(write_book: WriteBook) -> None
 def test_a_format_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSource) as caught:
         find_reader(tmp_path, "word")
-    assert str(caught.value) == (
-        "There is no format 'word': use one of docusaurus, mdbook, mkdocs, hfdocs, jsonl, markdown."
-    )
+    assert str(caught.value) == (f"There is no format 'word': use one of {', '.join(KINDS)}.")
 
 
 def test_a_changed_include_is_a_changed_book(write_book: WriteBook, tmp_path: Path) -> None:

@@ -224,6 +224,7 @@ def _site_below(root: Path) -> Path | None:
         if folder.is_dir()
         and not folder.name.startswith((".", "_"))
         and folder.name != "node_modules"
+        and os.access(folder, os.R_OK | os.X_OK)
         and (_configured(folder) or _written_for_docusaurus(folder / "docs"))
     ]
     return sites[0] if len(sites) == 1 else None
