@@ -224,10 +224,17 @@ def _site_below(root: Path) -> Path | None:
         if folder.is_dir()
         and not folder.name.startswith((".", "_"))
         and folder.name != "node_modules"
-        and os.access(folder, os.R_OK | os.X_OK)
-        and (_configured(folder) or _written_for_docusaurus(folder / "docs"))
+        and _is_site(folder)
     ]
     return sites[0] if len(sites) == 1 else None
+
+
+def _is_site(folder: Path) -> bool:
+    try:
+        return _configured(folder) or _written_for_docusaurus(folder / "docs")
+    except OSError:
+        # A folder that may not be opened is reported when the book is read.
+        return False
 
 
 def _written_for_docusaurus(docs: Path) -> bool:
