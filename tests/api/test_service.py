@@ -1,6 +1,7 @@
 """What the service does around its contracts: errors, health, size limits, pages."""
 
 import logging
+import re
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +193,10 @@ async def test_the_chat_page_and_the_api_documentation_are_served(
     schema = (await client.get("/openapi.json")).json()
 
     assert page.headers["content-type"].startswith("text/html")
-    assert (await client.get("/docs")).status_code == 200
+    documentation = await client.get("/docs")
+    script = re.search(r'src="([^"]+)"', documentation.text)
+    assert script is not None
+    assert (await client.get(script[1])).status_code == 200
+    assert "https://" not in documentation.text
     fields = schema["components"]["schemas"]["ChatRequest"]["properties"]
     assert fields["similarity_threshold"]["description"].startswith("Least similarity")

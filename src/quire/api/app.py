@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi_offline import FastAPIOffline
 
 from quire.api.contracts import CONTRACTS
 from quire.api.conversations import threads_router
@@ -29,7 +30,7 @@ def create_app(services: Services) -> FastAPI:
             await asyncio.to_thread(services.embedder.embed_query, "ready")
             yield
 
-    app = FastAPI(
+    app: FastAPI = FastAPIOffline(
         title="Quire",
         version=__version__,
         summary="Answers about a book, from the book alone, with every sentence proven.",

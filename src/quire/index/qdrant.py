@@ -71,7 +71,7 @@ def build_shard(
         shard = EdgeShard.create(str(folder), config)
         for name in KEYWORD_FIELDS:
             shard.update(UpdateOperation.create_field_index(name, PayloadSchemaType.Keyword))
-        shard.update(UpdateOperation.create_field_index("sequence", PayloadSchemaType.Integer))
+        shard.update(UpdateOperation.create_field_index("chunk_index", PayloadSchemaType.Integer))
         shard.update(UpdateOperation.create_field_index("text", PayloadSchemaType.Text))
         batch: list[Point] = []
         for chunk, text, vector in entries:
