@@ -1,6 +1,6 @@
 """EPUB 2 and 3: the chapters in their reading order, under the titles of the table of contents."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from quire.domain import Book, Page, Skipped
@@ -9,33 +9,12 @@ from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.archive import Archive
 from quire.ingest.readers.folder import address, check_size
+from quire.ingest.readers.onefile import OneFileReader
 
 if TYPE_CHECKING:
     from quire.ingest.readers.opf import Entry, Package
 
 ENDING = ".epub"
-
-
-class EpubReader:
-    """One EPUB file."""
-
-    kind = "epub"
-
-    def recognises(self, root: Path) -> bool:
-        """Tell whether `root` is an EPUB file, by its name."""
-        return root.is_file() and root.name.lower().endswith(ENDING)
-
-    def files(self, root: Path) -> list[SourceFile]:
-        """List the one file."""
-        return [SourceFile(root, root.name)]
-
-    def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every chapter."""
-        try:
-            return read_epub(SourceFile(root, root.name), options)
-        except UnreadableFile as error:
-            skip = Skipped(source=root.name, reason=str(error))
-            return Book(title=root.stem, kind=self.kind, pages=(), skipped=(skip,))
 
 
 def read_epub(file: SourceFile, options: IngestOptions) -> Book:
@@ -108,3 +87,11 @@ def _is_single(lines: "list[Entry]") -> bool:
 
 def _part(lines: "list[Entry]") -> str:
     return lines[0].trail[0] if lines and lines[0].trail else ""
+
+
+class EpubReader(OneFileReader):
+    """One EPUB file."""
+
+    kind = "epub"
+    ending = ENDING
+    read_file = read_epub

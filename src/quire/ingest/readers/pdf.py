@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.folder import address, check_size
+from quire.ingest.readers.onefile import OneFileReader
 
 if TYPE_CHECKING:
     from quire.ingest.readers.pdfheads import Bookmark, Mark
@@ -23,28 +24,6 @@ _MOST_BOOKMARKS = 20_000
 _WRONG_PASSWORD, _UNKNOWN_LOCK = 4, 5
 # The library keeps global state and must not be entered twice.
 _ENTRY = Lock()
-
-
-class PdfReader:
-    """One PDF file."""
-
-    kind = "pdf"
-
-    def recognises(self, root: Path) -> bool:
-        """Tell whether `root` is a PDF file, by its name."""
-        return root.is_file() and root.name.lower().endswith(ENDING)
-
-    def files(self, root: Path) -> list[SourceFile]:
-        """List the one file."""
-        return [SourceFile(root, root.name)]
-
-    def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every chapter."""
-        try:
-            return read_pdf(SourceFile(root, root.name), options)
-        except UnreadableFile as error:
-            skip = Skipped(source=root.name, reason=str(error))
-            return Book(title=root.stem, kind=self.kind, pages=(), skipped=(skip,))
 
 
 def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
@@ -192,3 +171,11 @@ def _sections(held: "list[tuple[tuple[str, ...], Placed]]") -> Iterator[Section]
         blocks.append(placed.block)
     if key:
         yield Section(path=key[0], anchor=f"page={key[1]}", blocks=tuple(blocks))
+
+
+class PdfReader(OneFileReader):
+    """One PDF file."""
+
+    kind = "pdf"
+    ending = ENDING
+    read_file = read_pdf
