@@ -105,9 +105,9 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     assert isinstance(answer, Answer)
     passages = passages_of(answer.hits)
     fresh = EvidenceReader(reader)
-    spent["verify: read"] = timed(lambda: fresh.rank(text, passages, index.statistics))
+    spent["reading"] = timed(lambda: fresh.rank(text, passages, index.statistics))
     judge = LexicalJudge()
-    spent["verify: check"] = timed(
+    spent["verification"] = timed(
         lambda: [check_piece(piece, answer.hits, judge) for piece in split_pieces(answer.text)]
     )
     model = EmbeddedModel(fresh, index.statistics)
@@ -133,15 +133,13 @@ async def measure_questions(settings: Settings, table: Table) -> None:
     for name, seconds in median.items():
         share = f"{seconds / median['whole']:.0%} of the whole"
         table.add_row(f"question: {name}", f"{1000 * seconds:.1f} ms", share, "")
-    alone = ("query embedding", "index search", "verify: read", "verify: check")
-    ratios = [row["whole"] / sum(row[name] for name in alone) for row in rows]
+    strict = ("query embedding", "index search", "verification")
     whole = sorted(row["whole"] for row in rows)
-    table.add_row(
-        "question to finished answer",
-        f"{1000 * median['whole']:.0f} ms, p95 {1000 * whole[int(len(whole) * 0.95)]:.0f} ms",
-        f"{statistics.median(ratios):.2f}× embedding + search + verification",
-        "≤ 2×",
-    )
+    seen = f"{1000 * median['whole']:.0f} ms, p95 {1000 * whole[int(len(whole) * 0.95)]:.0f} ms"
+    for stages_alone, goal in ((strict, "≤ 2×"), ((*strict, "reading"), "")):
+        ratio = statistics.median(row["whole"] / sum(row[n] for n in stages_alone) for row in rows)
+        named = " + ".join(stages_alone)
+        table.add_row("question to finished answer", seen, f"{ratio:.2f}× {named}", goal)
 
 
 def measure_help(table: Table) -> None:

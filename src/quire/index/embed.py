@@ -37,6 +37,7 @@ class GraniteEmbedder:
         path = prepare_granite(self._folder, self._say) / "tokenizer.json"
         try:
             tokenizer = Tokenizer.from_file(str(path))
+        # The library raises a plain `Exception` for a damaged file.
         except Exception as error:
             raise EmbedderUnavailable(
                 f"The tokenizer {path} cannot be loaded; delete its folder to make it again."
@@ -66,6 +67,7 @@ class GraniteEmbedder:
             return onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
+        # The errors of onnxruntime share no base class of their own.
         except Exception as error:
             raise EmbedderUnavailable(
                 f"The embedding model {path} cannot be loaded; delete its folder to make it again."

@@ -53,6 +53,7 @@ def _engine_errors(doing: str) -> Iterator[None]:
         yield
     except IndexUnavailable:
         raise
+    # The engine raises plain `Exception` with a text.
     except Exception as error:
         raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
 
