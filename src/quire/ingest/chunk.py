@@ -56,7 +56,7 @@ def chunk_page(
             processed_at=now,
             role=role_of(section.path or (page.title,), [piece.block for piece in group]),
             piece=next((piece.label for piece in group if piece.label), ""),
-            captions=tuple(c for piece in group for c in captions_of(piece.block)),
+            captions=tuple(captions_of([piece.block for piece in group])),
         )
         for position, ((section, group), text) in enumerate(
             zip(gathered, texts, strict=True), start=1

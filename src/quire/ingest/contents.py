@@ -119,13 +119,18 @@ def _number(title: str, top: Sequence[_Line]) -> None:
         for page, number in zip(pages, own, strict=True):
             page.number = number
     else:
-        inside = {id(page) for line in top if line.kind == "part" for page in line.children}
         counted = count(1)
-        for page in pages:
-            if id(page) in inside if inside else not _is_aside(page, title):
+        for page in pages[_first_inside(top) : len(pages) - _first_inside(top[::-1])]:
+            if not _is_aside(page, title):
                 page.number = next(counted)
     for page in pages:
         page.kind = "chapter" if page.number else "page"
+
+
+def _first_inside(top: Sequence[_Line]) -> int:
+    """Count the pages before the first part: where there are parts, the chapters are inside."""
+    parts = [place for place, line in enumerate(top) if line.kind == "part"]
+    return parts[0] if parts else 0
 
 
 def _pages_of(line: _Line) -> Iterator[_Line]:

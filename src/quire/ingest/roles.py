@@ -57,18 +57,28 @@ def role_of(path: Sequence[str], blocks: Sequence[Block]) -> ChunkRole:
         return "exercises"
     if directives <= {"solution", "answer"}:
         return "solutions"
-    return "figure" if all(captions_of(block) for block in blocks) else "text"
+    return "figure" if all(_is_figure(block) for block in blocks) else "text"
 
 
-def captions_of(block: Block) -> list[str]:
-    """Give the captions of the figures that a block shows."""
-    if block.kind == "caption":
-        return [block.text]
-    if block.kind != "prose":
-        return []
-    if _CAPTION.fullmatch(block.text):
-        return [block.text]
-    return [found[1] for found in _PICTURE.finditer(block.text)]
+def captions_of(blocks: Sequence[Block]) -> list[str]:
+    """Give the captions of the figures in a passage; of a picture without one, its own words."""
+    found: list[str] = []
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if _is_caption(block):
+            found.append(block.text)
+        elif block.kind == "prose" and not (after and _is_caption(after)):
+            found += [picture[1] for picture in _PICTURE.finditer(block.text)]
+    return found
+
+
+def _is_caption(block: Block) -> bool:
+    return block.kind == "caption" or (
+        block.kind == "prose" and bool(_CAPTION.fullmatch(block.text))
+    )
+
+
+def _is_figure(block: Block) -> bool:
+    return _is_caption(block) or bool(_PICTURE.fullmatch(block.text.strip()))
 
 
 def figures_of(chunk: Chunk) -> Iterator[Excerpt]:

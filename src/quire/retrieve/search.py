@@ -118,6 +118,14 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
     ]
 
 
+def opened_hits(chunks: Sequence[Chunk]) -> list[Hit]:
+    """Give chunks that were asked for by name, and not searched for, as hits."""
+    return [
+        Hit(chunk=chunk, rank=rank, similarity=1.0, cosine=0.0)
+        for rank, chunk in enumerate(chunks, start=1)
+    ]
+
+
 def floor_of(rankings: Rankings) -> float:
     """Give the cosine of passages that are merely in the same book."""
     tail = [score for _, score in rankings.dense[FLOOR_RANK:]] or [0.0]
