@@ -1,6 +1,6 @@
 """How a book is built, over HTTP: its contents, its sections, and what is around a passage."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
@@ -34,23 +34,7 @@ class TocEntry(Wire):
     """Of its first passage among all of the book, from 1."""
     chunk_ids: list[str]
     """The passages between this heading and the next."""
-    children: list[Self]
-
-    @classmethod
-    def of(cls, heading: Heading, depth: int) -> Self:
-        """Write a heading and `depth` levels below it."""
-        below = heading.children if depth else ()
-        return cls(
-            id=heading.id,
-            kind=heading.kind,
-            title=heading.title,
-            number=heading.number,
-            url=heading.url,
-            source_file=heading.source_file,
-            position=heading.position,
-            chunk_ids=list(heading.chunks),
-            children=[cls.of(child, depth - 1) for child in below],
-        )
+    children: list["TocEntry"]
 
 
 class Listed(Wire):
@@ -126,7 +110,7 @@ def structure_router(library: DiskLibrary) -> APIRouter:
             title=index.title,
             revision=index.revision,
             chapters=sum(page.kind == "chapter" for page in pages_of(contents)),
-            entries=[TocEntry.of(heading, depth) for heading in contents.headings],
+            entries=[_entry(heading, depth) for heading in contents.headings],
             figures=[_listed(one) for one in contents.figures],
             definitions=[_listed(one) for one in contents.definitions],
         )
@@ -164,6 +148,20 @@ def structure_router(library: DiskLibrary) -> APIRouter:
         return [_passage(chunk) for chunk in chunks]
 
     return router
+
+
+def _entry(heading: Heading, depth: int) -> TocEntry:
+    return TocEntry(
+        id=heading.id,
+        kind=heading.kind,
+        title=heading.title,
+        number=heading.number,
+        url=heading.url,
+        source_file=heading.source_file,
+        position=heading.position,
+        chunk_ids=list(heading.chunks),
+        children=[_entry(child, depth - 1) for child in (heading.children if depth else ())],
+    )
 
 
 def _listed(excerpt: Excerpt) -> Listed:

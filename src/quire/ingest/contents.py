@@ -19,6 +19,8 @@ _ASIDE = re.compile(
     re.I,
 )
 """Titles of pages that stand before or behind the chapters."""
+MAX_DEPTH = 20
+"""Headings deeper than this have no line of their own; no author means them to be found by it."""
 _PAGE_OF_PDF = re.compile(r"#page=\d+")
 
 
@@ -79,7 +81,7 @@ def _opened(
     page: _Line, trail: list[tuple[str, _Line]], chunk: Chunk, place: int
 ) -> list[tuple[str, _Line]]:
     """Open the headings above a chunk that are not open yet, and give all that are open then."""
-    path = chunk.path[1:]
+    path = chunk.path[1:MAX_DEPTH]
     kept = 0
     # The last of its headings is new even if the one before it has the same words.
     while kept < min(len(trail), len(path) - 1) and trail[kept][0] == path[kept]:
