@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from quire.domain import Chunk, Excerpt, Heading
 from quire.errors import UnknownPage
 from quire.index.library import DiskLibrary
-from quire.retrieve.outline import READ_AT_ONCE, open_section, pages_of
+from quire.ports import Index
+from quire.retrieve.outline import READ_AT_ONCE, OpenedSection, open_section, pages_of
 
 
 class Wire(BaseModel):
@@ -103,17 +104,7 @@ def structure_router(library: DiskLibrary) -> APIRouter:
         book: str, depth: Annotated[int, Query(ge=0, le=20)] = 20
     ) -> TableOfContents:
         """Show how a book is built; `depth` levels below its parts or chapters."""
-        index = library.open(book)
-        contents = index.contents
-        return TableOfContents(
-            book=index.book,
-            title=index.title,
-            revision=index.revision,
-            chapters=sum(page.kind == "chapter" for page in pages_of(contents)),
-            entries=[_entry(heading, depth) for heading in contents.headings],
-            figures=[_listed(one) for one in contents.figures],
-            definitions=[_listed(one) for one in contents.definitions],
-        )
+        return _contents(library.open(book), depth)
 
     @router.get("/books/{book}/sections/{section:path}")
     async def read_section(
@@ -123,19 +114,7 @@ def structure_router(library: DiskLibrary) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = READ_AT_ONCE,
     ) -> SectionText:
         """Read a section by its id or its title, with all below it."""
-        opened = open_section(library.open(book), section, start=start, limit=limit)
-        place = opened.place
-        return SectionText(
-            id=place.heading.id,
-            title=place.heading.title,
-            url=place.heading.url,
-            above=[one.id for one in place.above],
-            previous=place.before.id if place.before else None,
-            next=place.after.id if place.after else None,
-            start=opened.start,
-            total=opened.total,
-            passages=[_passage(chunk) for chunk in opened.passages],
-        )
+        return _section(open_section(library.open(book), section, start=start, limit=limit))
 
     @router.get("/books/{book}/passages/{chunk_id}")
     async def read_around(
@@ -148,6 +127,34 @@ def structure_router(library: DiskLibrary) -> APIRouter:
         return [_passage(chunk) for chunk in chunks]
 
     return router
+
+
+def _contents(index: Index, depth: int) -> TableOfContents:
+    contents = index.contents
+    return TableOfContents(
+        book=index.book,
+        title=index.title,
+        revision=index.revision,
+        chapters=sum(page.kind == "chapter" for page in pages_of(contents)),
+        entries=[_entry(heading, depth) for heading in contents.headings],
+        figures=[_listed(one) for one in contents.figures],
+        definitions=[_listed(one) for one in contents.definitions],
+    )
+
+
+def _section(opened: OpenedSection) -> SectionText:
+    place = opened.place
+    return SectionText(
+        id=place.heading.id,
+        title=place.heading.title,
+        url=place.heading.url,
+        above=[one.id for one in place.above],
+        previous=place.before.id if place.before else None,
+        next=place.after.id if place.after else None,
+        start=opened.start,
+        total=opened.total,
+        passages=[_passage(chunk) for chunk in opened.passages],
+    )
 
 
 def _entry(heading: Heading, depth: int) -> TocEntry:
