@@ -113,3 +113,18 @@ def test_the_package_offers_the_client() -> None:
     assert quire.Quire is Quire
     with pytest.raises(AttributeError, match="Folio"):
         _ = quire.Folio
+
+
+async def test_a_book_shows_its_contents_and_opens_its_sections(tiny_book: Path) -> None:
+    async with await Quire.open(tiny_book) as book:
+        contents = await book.table_of_contents()
+        opened = await book.read_section("The lens", limit=1)
+        around = await book.neighbours(opened.passages[0].id)
+
+    assert [heading.title for heading in contents.headings] == ["Welcome", "lamps"]
+    assert (opened.place.heading.number, opened.total, len(opened.passages)) == (1, 2, 1)
+    assert [chunk.section for chunk in around] == [
+        "Welcome",
+        "What a Fresnel lens is",
+        "Orders of lenses",
+    ]

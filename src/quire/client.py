@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import Self
 
 from quire.compose import Services, books_folder, build
-from quire.domain import Answer, Filters, Hit, Question
+from quire.domain import Answer, Chunk, Contents, Filters, Hit, Question
 from quire.events import Done, Event
 from quire.ingest.pipeline import Progress, ingest
+from quire.retrieve.outline import READ_AT_ONCE, OpenedSection, open_section
 from quire.settings import read_settings
 
 
@@ -91,3 +92,22 @@ class Quire:
             index, question, filters=filters or Filters(), top_k=top_k
         )
         return found.hits
+
+    async def table_of_contents(self) -> Contents:
+        """Give how the book is built: its headings, figures and definitions."""
+        return self._services.library.open(self._book).contents
+
+    async def read_section(
+        self, section: str, *, start: int = 1, limit: int = READ_AT_ONCE
+    ) -> OpenedSection:
+        """Give passages of a section and of all below it; it is named by its id or its title.
+
+        Raises:
+            UnknownPage: there is no such section, or there are several.
+        """
+        index = self._services.library.open(self._book)
+        return open_section(index, section, start=start, limit=limit)
+
+    async def neighbours(self, chunk_id: str, *, reach: int = 1) -> Sequence[Chunk]:
+        """Give a passage with the `reach` before and after it, in reading order."""
+        return self._services.library.open(self._book).neighbours(chunk_id, reach)

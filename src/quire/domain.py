@@ -1,11 +1,14 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote"]
+BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
+ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
+HeadingKind = Literal["part", "chapter", "page", "section"]
+QuoteOf = Literal["text", "heading"]
 Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
 Status = Literal["answered", "not_in_book"]
@@ -85,19 +88,82 @@ class Chunk:
     total: int
     token_count: int
     processed_at: datetime
+    role: ChunkRole = "text"
+    """What the author uses it for, where the book shows that."""
+    piece: str = ""
+    """Which piece of a block too long for one chunk, as `2/3`; empty where nothing was split."""
+    captions: tuple[str, ...] = ()
+    """Captions of the figures in it, each byte for byte as the text has it."""
+
+    @property
+    def heading(self) -> str:
+        """Where the passage stands: its part, its chapter, and the headings below."""
+        above = (self.part, self.chapter) if self.chapter != self.path[0] else (self.part,)
+        return " › ".join(title for title in (*above, *self.path) if title)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """One line of the table of contents, and those below it."""
+
+    id: str
+    """The page's source file and the heading's anchor; what a section is asked for by."""
+    kind: HeadingKind
+    title: str
+    number: int | None = None
+    """A chapter's number, by its title or file name, or else by counting."""
+    url: str
+    source_file: str
+    chunks: tuple[str, ...] = ()
+    """Ids of the passages between this heading and the next."""
+    position: int
+    """Of its first passage among all of the book, from 1."""
+    children: tuple["Heading", ...] = ()
+
+    def walk(self) -> Iterator["Heading"]:
+        """Give this heading and all below it, in reading order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A figure's caption or a defined term, where it stands in a passage."""
+
+    text: str
+    """Byte for byte what the passage says from `start` to `end`."""
+    chunk_id: str
+    start: int
+    end: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """How a book is built: its headings, figures and definitions, in reading order."""
+
+    headings: tuple[Heading, ...] = ()
+    figures: tuple[Excerpt, ...] = ()
+    definitions: tuple[Excerpt, ...] = ()
+
+    def walk(self) -> Iterator[Heading]:
+        """Give every heading, in reading order."""
+        for heading in self.headings:
+            yield from heading.walk()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A chunk that a search found."""
+    """A chunk that a search found, or that was opened by name."""
 
     chunk: Chunk
     rank: int
     """Position in the result, from 1."""
     similarity: float
-    """Calibrated relevance to the question, 0 to 1."""
+    """Calibrated relevance to the question, 0 to 1; 1 for what was asked for by name."""
     cosine: float
-    """The raw cosine of the embeddings, kept beside the calibrated value."""
+    """The raw cosine of the embeddings, kept beside it; 0 where none was taken."""
     vector: tuple[float, ...] = field(default=(), repr=False)
 
 
@@ -135,11 +201,13 @@ class Citation:
     chapter: str
     section: str
     quote: str
-    """Byte for byte what the chunk says from `start` to `end`."""
+    """Byte for byte what the chunk's text, or its heading, says from `start` to `end`."""
     start: int
     end: int
     url: str
     """Opens the page at that sentence."""
+    of: QuoteOf = "text"
+    """What is quoted: the passage, or the headings it stands under."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.domain import Answer, Chunk, Filters, Message, Question, Thread, Verdict
+from quire.domain import Answer, Chunk, Contents, Filters, Message, Question, Thread, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
 
@@ -61,6 +61,7 @@ class Index(Protocol):
     title: str
     revision: str
     statistics: TermStatistics
+    contents: Contents
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
         """Rank chunks by meaning and by keywords, at most `depth` each."""
@@ -68,6 +69,14 @@ class Index(Protocol):
 
     def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
         """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
+        ...
+
+    def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
+        """Give chunks in the order of `ids`; unknown ids are left out."""
+        ...
+
+    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
+        """Give a chunk with the `reach` before and after it in the book; nothing if unknown."""
         ...
 
 

@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -13,10 +14,14 @@ from quire.answer.agent import Evidence, draft
 from quire.answer.instructions import INSTRUCTIONS
 from quire.domain import Hit
 from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable
-from tests.verify.samples import hit_of
+from tests.verify.samples import Shelf, chunk_of, hit_of
 
 FIRST = hit_of("A lens turns.", identity="first")
 SECOND = hit_of("Fog is wet.", identity="second")
+OIL = chunk_of("Oil burns.", identity="third", section="Oil", path=("The lens", "Oil"))
+SHELF = Shelf(
+    FIRST.chunk, OIL, chunk_of("More oil.", identity="fourth", path=OIL.path, url=OIL.url)
+)
 SEARCH = function_call("search_textbook", {"query": "fog"}, call_id="call-1")
 REQUEST = httpx.Request("POST", "https://model.example")
 
@@ -26,7 +31,7 @@ async def finds_both(query: str) -> Sequence[Hit]:
 
 
 async def drafted(model: ScriptedModel, *, max_turns: int = 4) -> str:
-    evidence = Evidence([FIRST], finds_both)
+    evidence = Evidence([FIRST], finds_both, SHELF)
     deltas = draft("What turns?", evidence, model=model, max_turns=max_turns)
     return "".join([delta async for delta in deltas])
 
@@ -57,7 +62,7 @@ async def test_a_search_of_its_own_shows_only_what_is_new_numbered_on() -> None:
 
 
 async def test_found_again_is_not_added_again() -> None:
-    evidence = Evidence([FIRST], finds_both)
+    evidence = Evidence([FIRST], finds_both, SHELF)
 
     assert evidence.add([FIRST, SECOND]) == (2, [SECOND])
     assert evidence.add([FIRST, SECOND]) == (3, [])
@@ -126,10 +131,51 @@ async def test_a_consumer_that_leaves_stops_the_model() -> None:
             stopped.set()
 
     model = ScriptedModel([ModelStep.stream(endless)])
-    deltas = draft("What?", Evidence([FIRST], finds_both), model=model, max_turns=4)
+    deltas = draft("What?", Evidence([FIRST], finds_both, SHELF), model=model, max_turns=4)
 
     first = await anext(deltas)
     await deltas.aclose()
     await asyncio.wait_for(stopped.wait(), timeout=5)
 
     assert first == "0 "
+
+
+async def output_of(tool: str, **arguments: object) -> dict[str, Any]:
+    """Give what a tool tells the model."""
+    call = function_call(tool, arguments, call_id="call-1")
+    model = ScriptedModel([[call], [assistant_message("Oil burns. [2]")]])
+    await drafted(model)
+    assert model.last_call is not None
+    told: dict[str, Any] = json.loads(model.last_call.input[-1]["output"])
+    return told
+
+
+async def test_the_model_may_look_into_the_contents() -> None:
+    (part,) = (await output_of("table_of_contents"))["contents"]
+    sections = await output_of("table_of_contents", chapter="the lens")
+
+    assert (part["title"], [page["title"] for page in part["below"]]) == ("Lamps", ["The lens"])
+    assert [one["title"] for one in sections["contents"]] == ["Orders", "Oil"]
+
+
+async def test_the_model_may_read_a_section_and_cite_it() -> None:
+    told = await output_of("read_section", section="The lens › Oil")
+
+    assert [(p["number"], p["text"]) for p in told["passages"]] == [
+        (2, "Oil burns."),
+        (3, "More oil."),
+    ]
+    assert (told["start"], told["total"]) == (1, 2)
+
+
+async def test_what_was_found_before_keeps_its_number_when_it_is_read() -> None:
+    told = await output_of("read_section", section="The lens")
+
+    assert [passage["number"] for passage in told["passages"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("tool", ["read_section", "table_of_contents"])
+async def test_a_section_that_does_not_exist_is_said_to_the_model(tool: str) -> None:
+    name = "section" if tool == "read_section" else "chapter"
+
+    assert await output_of(tool, **{name: "Fog"}) == {"error": "The book has no section 'Fog'."}

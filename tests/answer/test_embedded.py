@@ -12,7 +12,7 @@ from quire.domain import Hit
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 from quire.testing import WordReader
-from tests.verify.samples import hit_of
+from tests.verify.samples import Shelf, hit_of
 
 HIT = hit_of("A lens turns. Fog is wet.")
 CONFIG = RunConfig(
@@ -25,7 +25,7 @@ class Searched:
 
     def __init__(self, *hits: Hit) -> None:
         self.queries: list[str] = []
-        self.evidence = Evidence([], self.search)
+        self.evidence = Evidence([], self.search, Shelf())
         self._hits = hits
 
     async def search(self, query: str) -> Sequence[Hit]:

@@ -1,5 +1,6 @@
 """The command line, as a reader sees it: output and exit code."""
 
+import json
 import os
 import re
 import signal
@@ -100,6 +101,41 @@ def test_search_shows_passages_and_respects_filters(quire: Quire, sample_data: P
     assert all(place.startswith("Safety") for place in places)
 
 
+def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
+    quire: Quire, sample_data: Path
+) -> None:
+    arguments = ("search", "What is AMCL?", "--chapter", "Glossary", "--top-k", "1")
+    alone = quire(*arguments, data=sample_data)
+    around = quire(*arguments, "--around", "1", data=sample_data)
+
+    assert re.search(r"cosine [\d.]+, glossary$", alone.stdout, re.M)
+    assert len(around.stdout.splitlines()) > len(alone.stdout.splitlines())
+
+
+def test_the_contents_are_shown_as_a_tree_of_chapters(quire: Quire, sample_data: Path) -> None:
+    short = quire("toc", "--depth", "0", data=sample_data)
+    full = quire("toc", "--urls", data=sample_data)
+    stored = quire("toc", "--json", data=sample_data)
+
+    assert short.returncode == full.returncode == stored.returncode == 0
+    assert "Part 4: Autonomy" in short.stdout
+    assert re.search(r"12\. Localisation$", short.stdout, re.M)
+    assert "Odometry" not in short.stdout
+    assert "Odometry and dead reckoning  https://physical-ai.example/" in full.stdout
+    assert json.loads(stored.stdout)["definitions"][0]["text"] == "A\\*"
+
+
+def test_a_question_about_the_book_itself_is_answered_from_its_contents(
+    quire: Quire, sample_data: Path
+) -> None:
+    run = quire("ask", "What does chapter 12 cover?", data=sample_data)
+
+    assert run.returncode == 0, run.stderr
+    assert "Chapter 12 is “Localisation” with" in run.stdout
+    assert "- The Bayes filter [" in run.stdout
+    assert "localisation#odometry-and-dead-reckoning" in run.stdout
+
+
 def test_ingest_reports_and_does_nothing_the_second_time(quire: Quire, sample_data: Path) -> None:
     run = quire("ingest", str(SAMPLE), data=sample_data)
 
@@ -128,6 +164,7 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
         (("ingest", "."), "is an empty folder."),
         (("ingest", ".", "--format", "word"), "There is no format 'word': use one of docusaurus,"),
         (("ask", "What?"), "No book has been ingested"),
+        (("toc",), "No book has been ingested"),
         (("ask", "  "), "A question has 1 to 1000 characters; this has 0."),
         (("ask", "x" * 1001), "this has 1001."),
         (("ask", "What?", "--book", "none"), "There is no book 'none'."),

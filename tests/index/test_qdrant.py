@@ -7,6 +7,7 @@ import pytest
 from quire.domain import Chunk, Filters
 from quire.errors import IndexUnavailable
 from quire.index.qdrant import BATCH, EdgeIndex, build_shard
+from quire.ingest.contents import contents_of
 from quire.ports import Vectors
 from quire.prose.terms import TermStatistics
 from quire.testing import HashEmbedder
@@ -18,6 +19,7 @@ OIL = make_chunk(2, "Colza oil burns in the lamp.", chapter="Lamps", section="Oi
 HORN = make_chunk(3, "The keeper sounds a horn.", chapter="Fog", section="Horn", source_file="b.md")
 MANY = [make_chunk(n, f"Row {n}.", source_file="long.md") for n in range(10, 10 + 2 * BATCH - 3)]
 ALL = [LENS, OIL, HORN, *reversed(MANY)]
+CONTENTS = contents_of("Lamps", [LENS, OIL, HORN, *MANY])
 
 
 def entry(chunk: Chunk) -> tuple[Chunk, str, Vectors]:
@@ -25,7 +27,7 @@ def entry(chunk: Chunk) -> tuple[Chunk, str, Vectors]:
 
 
 def open_index(folder: Path) -> EdgeIndex:
-    return EdgeIndex(folder, make_manifest(), TermStatistics.count(c.text for c in ALL))
+    return EdgeIndex(folder, make_manifest(), TermStatistics.count(c.text for c in ALL), CONTENTS)
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +149,10 @@ def test_what_went_wrong_while_the_entries_were_made_is_said_as_it_is(tmp_path: 
 
     with pytest.raises(IndexUnavailable, match=r"^The old index is gone\.$"):
         build_shard(tmp_path / "shard", broken(), width=HashEmbedder.width, average=5.0)
+
+
+def test_neighbours_are_those_next_to_a_chunk_in_the_book(index: EdgeIndex) -> None:
+    assert [chunk.text for chunk in index.neighbours(OIL.id, 1)] == [c.text for c in ALL[:3]]
+    assert [chunk.text for chunk in index.neighbours(LENS.id, 1)] == [LENS.text, OIL.text]
+    assert index.neighbours(MANY[-1].id, 2) == index.read([c.id for c in MANY[-3:]])
+    assert index.neighbours("nonsense", 1) == []

@@ -124,9 +124,11 @@ def test_a_block_that_would_make_the_chunk_too_long_begins_a_new_one() -> None:
 def test_what_belongs_together_is_never_split_between_chunks(kind: BlockKind, text: str) -> None:
     assert count([text])[0] > SMALL.max_tokens
 
-    chunks = texts(("prose", prose(15)), (kind, text), ("prose", "After."))
+    before = f"One thing. Then {prose(12)}"
 
-    assert chunks == [prose(15), text, "After."]
+    chunks = texts(("prose", before), (kind, text), ("prose", "After."))
+
+    assert chunks == [before, text, "After."]
 
 
 @pytest.mark.parametrize("kind", ["list", "code", "table"])
@@ -162,14 +164,84 @@ def test_prose_without_any_sentence_stays_whole() -> None:
     assert texts(("prose", "--- " * 60)) == [("--- " * 60).rstrip()]
 
 
-def test_a_very_long_table_is_split_between_its_lines() -> None:
+def test_the_one_sentence_before_a_list_stays_with_it() -> None:
+    assert texts(("prose", prose(25)), ("prose", "Three are known."), ("list", prose(50, "x"))) == [
+        prose(25),
+        f"Three are known.\n\n{prose(50, 'x')}",
+    ]
+
+
+def pieces(kind: BlockKind, text: str) -> list[str]:
+    """Cut one long block, and see that each chunk says which piece it is."""
+    chunks = cut(section_of((kind, text)))
+    assert [chunk.piece for chunk in chunks] == [
+        f"{n}/{len(chunks)}" for n in range(1, len(chunks) + 1)
+    ]
+    assert all(chunk.token_count <= SMALL.max_block_tokens for chunk in chunks)
+    assert len(chunks) > 1
+    return [chunk.text for chunk in chunks]
+
+
+def test_a_very_long_table_is_split_between_its_rows_and_repeats_its_head() -> None:
+    head = "| Row | Words |\n| --- | --- |"
+    rows = [f"| row {i} | {prose(5)} |" for i in range(40)]
+
+    found = pieces("table", "\n".join([head, *rows]))
+
+    assert all(piece.startswith(f"{head}\n") for piece in found)
+    assert [row for piece in found for row in piece.split("\n")[2:]] == rows
+
+
+def test_a_table_without_a_head_is_split_between_its_lines() -> None:
     lines = [f"| row {i} | {prose(5)} |" for i in range(40)]
 
-    chunks = texts(("table", "\n".join(lines)))
+    assert "\n".join(pieces("table", "\n".join(lines))).split("\n") == lines
 
-    assert len(chunks) > 1
-    assert "\n".join(chunks).split("\n") == lines
-    assert all(tokens <= SMALL.max_block_tokens for tokens in count(chunks))
+
+def test_very_long_code_is_split_between_statements_within_its_fences() -> None:
+    functions = [f"def f{i}():\n    {prose(10)}\n\n    return {prose(10)}" for i in range(12)]
+    code = "\n\n\n".join(functions)
+
+    found = pieces("code", f"```python\n{code}\n```")
+
+    bodies = [piece.removeprefix("```python\n").removesuffix("\n```") for piece in found]
+    assert all(body.startswith("def f") and body.endswith(prose(10)) for body in bodies)
+    assert "\n\n\n".join(bodies) == code
+
+
+def test_a_very_long_function_is_split_at_its_blank_lines() -> None:
+    steps = [f"    {prose(15)}\n    {prose(15)}" for _ in range(8)]
+
+    found = pieces("code", "```\ndef f():\n" + "\n\n".join(steps) + "\n```")
+
+    assert all(piece.split("\n")[-3:-1] == steps[0].split("\n") for piece in found)
+
+
+def test_a_very_long_admonition_is_split_between_paragraphs_but_not_within_its_code() -> None:
+    code = "```\nrun one\n\nrun two\n```"
+    body = "\n\n".join([prose(40), code, prose(40), code, prose(40)])
+
+    found = pieces("admonition", f":::note[Mind]\n\n{body}\n\n:::")
+
+    assert all(p.startswith(":::note[Mind]\n") and p.endswith("\n:::") for p in found)
+    assert all(piece.count("```") % 2 == 0 for piece in found)
+
+
+def test_a_very_long_list_is_split_between_items_and_keeps_its_lead_in() -> None:
+    items = [f"- {prose(8)}\n  {prose(8)}" for _ in range(12)]
+
+    chunks = cut(section_of(("prose", "Do. The steps are:"), ("list", "\n".join(items))))
+
+    first, *rest = (chunk.text for chunk in chunks)
+    assert first.startswith("Do. The steps are:\n\n- ")
+    assert all(text.startswith("The steps are:\n\n- ") for text in rest)
+    assert [chunk.piece for chunk in chunks] == ["1/3", "2/3", "3/3"]
+    kept = "\n".join(text.partition("\n\n")[2] for text in (first, *rest))
+    assert kept == "\n".join(items)
+
+
+def test_what_is_whole_is_no_piece_of_anything() -> None:
+    assert [chunk.piece for chunk in cut(section_of(("code", "```\nrun\n```")))] == [""]
 
 
 def test_blank_lines_between_very_long_lines_make_no_empty_chunk() -> None:
@@ -200,7 +272,12 @@ BLOCKS = st.tuples(
 def test_every_word_of_a_section_is_in_its_chunks_in_order(
     blocks: list[tuple[BlockKind, str]],
 ) -> None:
-    chunks = texts(*blocks)
+    chunks = cut(section_of(*blocks))
 
-    assert " ".join(chunks).split() == " ".join(text for _, text in blocks).split()
-    assert all(chunk.strip() for chunk in chunks)
+    said = " ".join(chunk.text for chunk in chunks).split()
+    written = " ".join(text for _, text in blocks).split()
+    rest = iter(said)
+    assert all(word in rest for word in written)
+    # Only what was split says some of its words twice.
+    assert said == written or any(chunk.piece for chunk in chunks)
+    assert all(chunk.text.strip() for chunk in chunks)

@@ -335,3 +335,13 @@ def test_words_that_look_like_markdown_are_read_back_as_they_were(words: str) ->
     found = blocks(f"<p>{escaped}</p>")
 
     assert inline_plain(" ".join(b.text for b in found)).split() == words.split() or "\\" in words
+
+
+def test_the_caption_of_a_figure_is_known_as_one() -> None:
+    found = blocks(
+        "<p>Text.</p><figure><img src='a.png' alt='A lamp'><figcaption>A lit lamp."
+        "</figcaption></figure>"
+    )
+
+    assert [(block.kind, block.text) for block in found][-1] == ("caption", "A lit lamp.")
+    assert found[0] == Block(kind="prose", text="Text.")

@@ -191,7 +191,7 @@ def test_formulas_quotes_figures_footnotes_and_lines_are_kept() -> None:
         ("prose", "Says:"),
         ("quote", "> Quoted.\n>\n> Ann"),
         ("prose", "![A lamp](a.png)"),
-        ("prose", "The caption."),
+        ("caption", "The caption."),
         ("prose", "one\ntwo"),
         ("prose", "Note [^1]."),
         ("prose", "[^1]: Small print."),

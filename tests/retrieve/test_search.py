@@ -1,19 +1,16 @@
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from quire.compose import Services
-from quire.domain import Chunk, Filters
-from quire.ports import Rankings, Vectors
-from quire.prose.terms import TermStatistics
+from quire.domain import Filters
+from quire.ports import Rankings
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
 from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of
 from quire.testing import HashEmbedder, WordReader
 from quire.testing.services import PLAIN_CALIBRATION
-from tests.verify.samples import chunk_of, hit_of
+from tests.verify.samples import Shelf, chunk_of, hit_of
 
 OPTIONS = SearchOptions()
 
@@ -113,24 +110,6 @@ async def test_a_filter_that_fits_nothing_finds_nothing(tiny: Services) -> None:
     assert found.answerability == 0.0
 
 
-class Shelf:
-    """An index of given chunks, all ranked as given."""
-
-    book, title, revision = "shelf", "Shelf", "r1"
-    statistics = TermStatistics()
-
-    def __init__(self, *chunks: Chunk) -> None:
-        self._chunks = {chunk.id: chunk for chunk in chunks}
-
-    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        order = [(identity, 1 - n / 10) for n, identity in enumerate(self._chunks)]
-        return Rankings(dense=order[:depth], keyword=[])
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
-        unit = np.eye(1, HashEmbedder.width, dtype=np.float32)[0]
-        return [(self._chunks[identity], unit) for identity in ids]
-
-
 async def test_of_chunks_with_the_same_text_only_the_best_is_found() -> None:
     shelf = Shelf(
         chunk_of("A lens.", identity="a"),
@@ -151,3 +130,17 @@ async def test_no_more_than_top_k_are_found(tiny_data: Path, tiny: Services) -> 
     )
 
     assert len(found.hits) == 1
+
+
+async def test_exercises_come_last_because_they_only_ask() -> None:
+    shelf = Shelf(
+        chunk_of("A lens bends what?", identity="asks", role="exercises"),
+        chunk_of("A lens bends light.", identity="a"),
+        chunk_of("A horn.", identity="b"),
+        *(chunk_of(f"Oil {n}.", identity=f"c{n}") for n in range(6)),
+    )
+    searcher = Searcher(HashEmbedder(), EvidenceReader(WordReader()), PLAIN_CALIBRATION, OPTIONS)
+
+    found = await searcher.search(shelf, "A lens bends what?", filters=Filters(), top_k=2)
+
+    assert [hit.chunk.id for hit in found.hits] == ["a", "b"]

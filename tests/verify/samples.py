@@ -1,8 +1,15 @@
 """Chunks, hits and answers made from a few words."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from quire.domain import Answer, Chunk, Claim, Confidence, Hit
+import numpy as np
+
+from quire.domain import Answer, Chunk, Claim, Confidence, Contents, Filters, Hit
+from quire.ingest.contents import contents_of
+from quire.ports import Rankings, Vectors
+from quire.prose.terms import TermStatistics
+from quire.testing import HashEmbedder
 
 NOON = datetime(2025, 1, 2, 12, tzinfo=UTC)
 
@@ -79,3 +86,28 @@ def claim_of(text: str, **fields: object) -> Claim:
         "probability": 1.0,
     }
     return Claim(**(given | fields))  # type: ignore[arg-type]
+
+
+class Shelf:
+    """An index of given chunks, all ranked as given."""
+
+    book, title, revision = "shelf", "Shelf", "r1"
+    statistics = TermStatistics()
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self._chunks = {chunk.id: chunk for chunk in chunks}
+        self.contents: Contents = contents_of(self.title, chunks)
+
+    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
+        order = [(identity, 1 - n / 10) for n, identity in enumerate(self._chunks)]
+        return Rankings(dense=order[:depth], keyword=[])
+
+    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
+        unit = np.eye(1, HashEmbedder.width, dtype=np.float32)[0]
+        return [(self._chunks[identity], unit) for identity in ids]
+
+    def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
+        return [self._chunks[identity] for identity in ids]
+
+    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
+        raise NotImplementedError

@@ -21,9 +21,12 @@ from openai import APITimeoutError, OpenAIError
 from openai.types.responses import ResponseTextDeltaEvent
 
 from quire.answer.instructions import INSTRUCTIONS
-from quire.answer.passages import passages_to_json
-from quire.domain import Hit
-from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable
+from quire.answer.passages import numbered_to_json, passages_to_json
+from quire.domain import Chunk, Hit
+from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, UnknownPage
+from quire.ports import Index
+from quire.retrieve.outline import find_section, open_section, outline_of
+from quire.retrieve.search import opened_hits
 
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
@@ -37,6 +40,8 @@ class Evidence:
 
     hits: list[Hit]
     search: Search
+    index: Index
+    """The book that the tools beside the search read in."""
 
     def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
         """Number the new ones on from those already shown; give the first number and the new."""
@@ -45,6 +50,12 @@ class Evidence:
         first = len(self.hits) + 1
         self.hits.extend(new)
         return first, new
+
+    def number(self, chunks: Sequence[Chunk]) -> list[tuple[int, Hit]]:
+        """Give opened chunks with their numbers, of which those shown before have one already."""
+        self.add(opened_hits(chunks))
+        numbers = {hit.chunk.id: number for number, hit in enumerate(self.hits, start=1)}
+        return [(numbers[chunk.id], self.hits[numbers[chunk.id] - 1]) for chunk in chunks]
 
 
 @function_tool
@@ -58,7 +69,42 @@ async def search_textbook(context: RunContextWrapper[Evidence], query: str) -> s
     return passages_to_json(new, first)
 
 
-AGENT: Agent[Evidence] = Agent(name="Quire", instructions=INSTRUCTIONS, tools=[search_textbook])
+@function_tool
+async def table_of_contents(context: RunContextWrapper[Evidence], chapter: str = "") -> str:  # noqa: D417 - the model sees the rest
+    """Show how the book is built, to choose what to read: its chapters, or the sections of one.
+
+    Args:
+        chapter: Title of a chapter, to see its sections; leave it out to see all chapters.
+    """
+    contents = context.context.index.contents
+    try:
+        top = find_section(contents, chapter).heading.children if chapter else contents.headings
+    except UnknownPage as error:
+        return json.dumps({"error": str(error)}, ensure_ascii=False)
+    return json.dumps({"contents": outline_of(top)}, ensure_ascii=False)
+
+
+@function_tool
+async def read_section(context: RunContextWrapper[Evidence], section: str, start: int = 1) -> str:  # noqa: D417 - the model sees the rest
+    """Open a section of the book and read its passages in order.
+
+    Args:
+        section: Its id or title; `Chapter › Section` where several have one title.
+        start: The passage to begin with, from 1; a long section is read in several calls.
+    """
+    try:
+        opened = open_section(context.context.index, section, start=max(start, 1))
+    except UnknownPage as error:
+        return json.dumps({"error": str(error)}, ensure_ascii=False)
+    numbered = context.context.number(opened.passages)
+    return numbered_to_json(numbered, start=opened.start, total=opened.total)
+
+
+AGENT: Agent[Evidence] = Agent(
+    name="Quire",
+    instructions=INSTRUCTIONS,
+    tools=[search_textbook, table_of_contents, read_section],
+)
 
 
 async def draft(

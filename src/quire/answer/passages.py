@@ -10,6 +10,11 @@ from quire.retrieve.evidence import Passage
 
 def passages_to_json(hits: Sequence[Hit], first: int = 1) -> str:
     """Write hits as the tool's output, numbered from `first`."""
+    return numbered_to_json(list(enumerate(hits, start=first)))
+
+
+def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **more: object) -> str:
+    """Write hits that have their numbers already as the tool's output."""
     return json.dumps(
         {
             "passages": [
@@ -20,8 +25,9 @@ def passages_to_json(hits: Sequence[Hit], first: int = 1) -> str:
                     "similarity": round(hit.similarity, 3),
                     "text": hit.chunk.text,
                 }
-                for number, hit in enumerate(hits, start=first)
-            ]
+                for number, hit in numbered
+            ],
+            **more,
         },
         ensure_ascii=False,
     )

@@ -9,6 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from quire.answer.agent import Evidence, draft
+from quire.answer.contents import NAME as CONTENTS
+from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.instructions import NOT_IN_BOOK, VERSION
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
@@ -17,11 +19,14 @@ from quire.answer.refusal import DISCLAIMER, refusal_text
 from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
+from quire.retrieve.outline import first_chunk
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
-from quire.retrieve.search import Searcher, SearchResult
+from quire.retrieve.search import Searcher, SearchResult, opened_hits
+from quire.retrieve.structure import structure_question
 from quire.verify.claims import Piece, PieceReader
-from quire.verify.confidence import score_confidence
+from quire.verify.confidence import certain, score_confidence
 from quire.verify.grounding import check_piece
+from quire.verify.headings import check_titles
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
@@ -43,6 +48,7 @@ class _Work:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
     withheld: list[Claim] = field(default_factory=list)
+    model: str = ""
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
     verify_ms: float = 0.0
@@ -78,14 +84,22 @@ class Pipeline:
         begun = perf_counter()
         thread_id = question.thread_id or str(uuid4())
         work = _Work(question, self._library.open(question.book), thread_id, str(uuid4()))
+        work.model = self._model_name
         yield Started(thread_id, work.answer_id)
 
         async with self._threads.turn(thread_id):
-            confidence = await self._retrieve(work, await self._history(thread_id))
+            history = await self._history(thread_id)
+            told = self._told(work, history)
+            if told:
+                confidence = certain(len(work.evidence))
+            else:
+                confidence = await self._retrieve(work, history)
             shown = tuple(work.evidence) if confidence.should_answer else work.nearest
             yield Retrieved(work.standalone, shown, confidence)
 
-            if confidence.should_answer:
+            for statement in told:
+                yield self._quote_titles(work, statement)
+            if confidence.should_answer and not told:
                 async with aclosing(self._proven(work, confidence)) as pieces:
                     async for event in pieces:
                         yield event
@@ -103,6 +117,29 @@ class Pipeline:
             Exchange(record["standalone_question"], tuple(record["headings"]))
             for record in answered or records
         ]
+
+    def _told(self, work: _Work, history: Sequence[Exchange]) -> list[Statement]:
+        """Answer from the contents what is asked about them, without a search; else nothing."""
+        index = work.index
+        for text in (work.question.text, standalone_question(work.question.text, history)):
+            asked = structure_question(text, f"{index.title} {index.book}", index.contents)
+            if asked:
+                told = answer_from_contents(asked, index.contents)
+                named = (first_chunk(one) for said in told for one in said.headings)
+                work.evidence += opened_hits(index.read(list(dict.fromkeys(named))))
+                work.standalone, work.model = text, CONTENTS
+                return told
+        return []
+
+    def _quote_titles(self, work: _Work, statement: Statement) -> Sentence | Withheld:
+        hits = {hit.chunk.id: hit for hit in work.evidence}
+        quoted = [(one, hits[first_chunk(one)]) for one in statement.headings]
+        claim = check_titles(statement.text, quoted)
+        if not claim.citations:
+            work.withheld.append(claim)
+            return Withheld(claim)
+        marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
+        return self._release(work, f"{statement.lead}{claim.text} {marks}", claim)
 
     async def _retrieve(self, work: _Work, history: Sequence[Exchange]) -> Confidence:
         begun = perf_counter()
@@ -158,7 +195,7 @@ class Pipeline:
             found = await self._search(work, query)
             return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
 
-        shown = Evidence(work.evidence, search)
+        shown = Evidence(work.evidence, search, work.index)
         model = self._model_for(work.index.statistics)
         reader = PieceReader()
         async with aclosing(
@@ -215,7 +252,7 @@ class Pipeline:
             withheld=tuple(work.withheld),
             hits=hits,
             confidence=confidence,
-            model=self._model_name,
+            model=work.model,
             created_at=datetime.now(UTC),
             timings=Timings(
                 retrieve_ms=round(work.retrieve_ms, 2),

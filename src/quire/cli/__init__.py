@@ -9,6 +9,7 @@ COMMANDS = {
     "ingest": "Read a book and bring its index up to date.",
     "ask": "Ask a question; the answer streams with its proof.",
     "search": "Show the passages nearest to a question.",
+    "toc": "Show how the book is built: parts, chapters and sections.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
     "bench": "Measure answers on question sets.",

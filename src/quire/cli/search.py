@@ -1,6 +1,7 @@
 """`quire search "…"`."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ from rich.markup import escape
 
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import build
-from quire.domain import Filters, Hit
+from quire.domain import Chunk, Filters, Hit
 from quire.settings import Settings
 
 PREVIEW = 240
@@ -20,40 +21,62 @@ PREVIEW = 240
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
 @click.option("--chapter", multiple=True, help="Search only this chapter; may be repeated.")
 @click.option("--section", multiple=True, help="Search only this section; may be repeated.")
+@click.option(
+    "--around",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 20),
+    help="Show this many passages before and after each, too.",
+)
 @book_option
 @data_option
-def command(
+def command(  # noqa: PLR0913 - one for each option
     question: str,
+    *,
     top_k: int,
     chapter: tuple[str, ...],
     section: tuple[str, ...],
+    around: int,
     book: str | None,
     data_dir: Path | None,
 ) -> None:
     """Show the passages of the book nearest to QUESTION."""
     filters = Filters(chapter=chapter, section=section)
-    hits = asyncio.run(_search(settings_from(data_dir), question, book, filters, top_k))
+    hits, context = asyncio.run(
+        _search(settings_from(data_dir), question, book, filters, (top_k, around))
+    )
     console = Console()
     if not hits:
         console.print("Nothing found.")
     for hit in hits:
         place = " › ".join(hit.chunk.path)
         console.print(
-            f"[bold]{hit.rank}. {escape(place)}[/bold]  "
-            f"[dim]similarity {hit.similarity:.2f}, cosine {hit.cosine:.2f}[/dim]",
+            f"[bold]{hit.rank}. {escape(place)}[/bold]  [dim]similarity {hit.similarity:.2f}, "
+            f"cosine {hit.cosine:.2f}{_kind(hit.chunk)}[/dim]",
             highlight=False,
         )
         console.print(f"   {escape(hit.chunk.url)}", style="dim", highlight=False, soft_wrap=True)
-        text = " ".join(hit.chunk.text.split())
-        console.print(
-            f"   {escape(text[:PREVIEW])}{'…' if len(text) > PREVIEW else ''}", highlight=False
-        )
+        for chunk in context.get(hit.chunk.id, [hit.chunk]):
+            text = " ".join(chunk.text.split())
+            console.print(
+                f"   {escape(text[:PREVIEW])}{'…' if len(text) > PREVIEW else ''}",
+                style="" if chunk.id == hit.chunk.id else "dim",
+                highlight=False,
+            )
+
+
+def _kind(chunk: Chunk) -> str:
+    role = "" if chunk.role == "text" else f", {chunk.role}"
+    return f"{role}, piece {chunk.piece}" if chunk.piece else role
 
 
 async def _search(
-    settings: Settings, question: str, book: str | None, filters: Filters, top_k: int
-) -> tuple[Hit, ...]:
+    settings: Settings, question: str, book: str | None, filters: Filters, reach: tuple[int, int]
+) -> tuple[tuple[Hit, ...], dict[str, Sequence[Chunk]]]:
+    """Give the hits, and the passages to show for each: itself and those around it."""
+    top_k, around = reach
     async with build(settings) as services:
         index = services.library.open(book)
         found = await services.searcher.search(index, question, filters=filters, top_k=top_k)
-    return found.hits
+        ids = [hit.chunk.id for hit in found.hits] if around else []
+        return found.hits, {identity: index.neighbours(identity, around) for identity in ids}

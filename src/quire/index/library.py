@@ -5,7 +5,13 @@ from pathlib import Path
 
 from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
 from quire.index.qdrant import EdgeIndex
-from quire.index.revision import Manifest, current_revision, read_manifest, read_statistics
+from quire.index.revision import (
+    Manifest,
+    current_revision,
+    read_contents,
+    read_manifest,
+    read_statistics,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +75,12 @@ class DiskLibrary:
                 f"but {self._embedder!r} is configured."
             )
         try:
-            statistics = read_statistics(folder)
-        except (OSError, ValueError, KeyError) as error:
+            statistics, contents = read_statistics(folder), read_contents(folder)
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexUnavailable(
                 f"The index of {name!r} is incomplete or damaged; ingest the book again."
             ) from error
-        return EdgeIndex(folder, manifest, statistics)
+        return EdgeIndex(folder, manifest, statistics, contents)
 
     def _only_book(self) -> str:
         names = [manifest.book for manifest in self.books()]

@@ -7,6 +7,7 @@ A revision is written without a log and flushed, so that any number of processes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from qdrant_edge import (
     UpdateOperation,
 )
 
-from quire.domain import Chunk, Filters
+from quire.domain import Chunk, Contents, Filters
 from quire.errors import IndexUnavailable
 from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
 from quire.index.sparse import passage_weights, query_weights
@@ -42,7 +43,7 @@ from quire.prose.terms import TermStatistics
 
 DENSE = "dense"
 KEYWORD = "keyword"
-KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash")
+KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash", "role")
 BATCH = 256
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -91,12 +92,15 @@ def build_shard(
 class EdgeIndex:
     """One revision of one book on the embedded engine."""
 
-    def __init__(self, folder: Path, manifest: Manifest, statistics: TermStatistics) -> None:
+    def __init__(
+        self, folder: Path, manifest: Manifest, statistics: TermStatistics, contents: Contents
+    ) -> None:
         """Open the revision in `folder` for reading."""
         self.book = manifest.book
         self.title = manifest.title
         self.revision = manifest.revision
         self.statistics = statistics
+        self.contents = contents
         with _engine_errors("opening"):
             self._shard = EdgeShard.load(str(folder / "shard"))
 
@@ -136,6 +140,32 @@ class EdgeIndex:
             for identity in ids
             if (record := records.get(identity))
         ]
+
+    def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
+        """Give chunks in the order of `ids`; unknown ids are left out."""
+        with _engine_errors("reading"):
+            known: list[Any] = [identity for identity in ids if _UUID.fullmatch(identity)]
+            records = {str(r.id): r for r in self._shard.retrieve(known, True, False)}
+        return [
+            chunk_from_json(identity, record.payload or {})
+            for identity in ids
+            if (record := records.get(identity))
+        ]
+
+    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
+        """Give a chunk with the `reach` before and after it in the book; nothing if unknown."""
+        place = self._places.get(identity)
+        if place is None:
+            return []
+        return self.read(self._order[max(0, place - reach) : place + reach + 1])
+
+    @cached_property
+    def _order(self) -> list[str]:
+        return [identity for heading in self.contents.walk() for identity in heading.chunks]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {identity: place for place, identity in enumerate(self._order)}
 
     def page(self, source_file: str) -> list[Chunk]:
         """Give every chunk of one page, in order."""

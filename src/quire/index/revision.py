@@ -1,7 +1,8 @@
 """Where a book's revisions live on disk, and what each one records.
 
     books/<book>/current                 the name of the revision that readers use
-    books/<book>/revisions/<revision>/   manifest.json, chunks.jsonl, terms.json, shard/
+    books/<book>/revisions/<revision>/   manifest.json, chunks.jsonl, contents.json, terms.json,
+                                         shard/
     books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
 
 A revision is complete before `current` names it, and never changes afterwards.
@@ -15,10 +16,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from quire.domain import Chunk
+from quire.domain import Chunk, Contents, Excerpt, Heading
 from quire.prose.terms import TermStatistics
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever what is stored changes; older revisions are then rebuilt."""
 
 
@@ -84,6 +85,7 @@ def chunk_to_json(chunk: Chunk) -> dict[str, Any]:
     del data["id"]
     return data | {
         "path": list(chunk.path),
+        "captions": list(chunk.captions),
         "chunk_index": chunk.sequence,
         "processed_at": chunk.processed_at.isoformat(),
     }
@@ -93,6 +95,7 @@ def chunk_from_json(identity: str, data: Mapping[str, Any]) -> Chunk:
     """Read a chunk back."""
     fields = {k: v for k, v in data.items() if k not in ("id", "chunk_index")}
     fields["path"] = tuple(fields["path"])
+    fields["captions"] = tuple(fields.get("captions", ()))
     fields["processed_at"] = datetime.fromisoformat(fields["processed_at"])
     return Chunk(id=identity, **fields)
 
@@ -118,3 +121,24 @@ def read_statistics(folder: Path) -> TermStatistics:
     """Read `terms.json`."""
     data = json.loads((folder / "terms.json").read_text("utf-8"))
     return TermStatistics(data["documents"], data["frequency"])
+
+
+def write_contents(folder: Path, contents: Contents) -> None:
+    """Write `contents.json`."""
+    text = json.dumps(asdict(contents), ensure_ascii=False)
+    (folder / "contents.json").write_text(text, "utf-8")
+
+
+def read_contents(folder: Path) -> Contents:
+    """Read `contents.json`."""
+    data = json.loads((folder / "contents.json").read_text("utf-8"))
+    return Contents(
+        headings=tuple(_heading(one) for one in data["headings"]),
+        figures=tuple(Excerpt(**one) for one in data["figures"]),
+        definitions=tuple(Excerpt(**one) for one in data["definitions"]),
+    )
+
+
+def _heading(data: dict[str, Any]) -> Heading:
+    children = tuple(_heading(child) for child in data["children"])
+    return Heading(**(data | {"chunks": tuple(data["chunks"]), "children": children}))

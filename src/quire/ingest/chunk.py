@@ -1,29 +1,30 @@
-"""Sections to chunks: never across a heading, never through a table, code block or formula."""
+"""Sections to chunks: never across a heading, through a table or code only at its own seams."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from quire.domain import Block, Chunk, Page, Section
+from quire.domain import Block, BlockKind, Chunk, Page, Section
 from quire.ingest.options import IngestOptions
+from quire.ingest.roles import captions_of, role_of
+from quire.ingest.seams import CountTokens, split_block
 from quire.prose.plain import plain
 from quire.prose.sentences import split_spans
 
 NAMESPACE = UUID("6f1c7c9e-6d1b-5a5e-9a5c-0b8f1f4b7a11")
-CountTokens = Callable[[Sequence[str]], list[int]]
+_PROSE = ("prose", "quote", "caption")
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     block: Block
     tokens: int
-
-    @property
-    def leads(self) -> bool:
-        """Whether the text announces what follows and must stay with it."""
-        return self.block.text.rstrip().endswith(":")
+    label: str = ""
+    """Which piece of a split block it is, as `2/3`."""
+    leads: bool = False
+    """Whether the text announces what follows and must stay with it."""
 
 
 def chunk_page(
@@ -31,11 +32,12 @@ def chunk_page(
 ) -> tuple[Chunk, ...]:
     """Cut one page into chunks whose ids stay the same while their place does."""
     gathered = [
-        (section, "\n\n".join(piece.block.text for piece in group))
+        (section, group)
         for section in page.sections
         for group in _gather(list(_pieces(section, count, options)), options)
     ]
-    tokens = count([text for _, text in gathered])
+    texts = ["\n\n".join(piece.block.text for piece in group) for _, group in gathered]
+    tokens = count(texts)
     return tuple(
         Chunk(
             id=str(uuid5(NAMESPACE, f"{book}\n{page.source}\n{position}")),
@@ -52,8 +54,13 @@ def chunk_page(
             total=len(gathered),
             token_count=tokens[position - 1],
             processed_at=now,
+            role=role_of(section.path or (page.title,), [piece.block for piece in group]),
+            piece=next((piece.label for piece in group if piece.label), ""),
+            captions=tuple(captions_of([piece.block for piece in group])),
         )
-        for position, (section, text) in enumerate(gathered, start=1)
+        for position, ((section, group), text) in enumerate(
+            zip(gathered, texts, strict=True), start=1
+        )
     )
 
 
@@ -65,15 +72,45 @@ def embedding_text(chunk: Chunk) -> str:
 
 def _pieces(section: Section, count: CountTokens, options: IngestOptions) -> Iterator[_Piece]:
     blocks = section.blocks
-    for block, tokens in zip(blocks, count([b.text for b in blocks]), strict=True):
-        prose = block.kind in ("prose", "quote")
-        if tokens <= (options.max_tokens if prose else options.max_block_tokens):
-            yield _Piece(block, tokens)
-            continue
-        parts = _sentences(block.text) if prose else block.text.split("\n")
-        limit = options.max_tokens if prose else options.max_block_tokens
-        for text in _packed(parts, count(parts), limit, "" if prose else "\n"):
-            yield _Piece(Block(kind=block.kind, text=text), count([text])[0])
+    sizes = count([b.text for b in blocks])
+    following = [*(block.kind for block in blocks[1:]), None][: len(blocks)]
+    lead = ""
+    for block, tokens, after in zip(blocks, sizes, following, strict=True):
+        leads = block.kind in _PROSE and _leads(block.text, after)
+        if block.kind in _PROSE:
+            whole = tokens <= options.max_tokens
+            texts = [block.text] if whole else list(_prose(block.text, count, options.max_tokens))
+            labels = [""] * len(texts)
+        else:
+            whole = tokens <= options.max_block_tokens
+            texts = [block.text] if whole else split_block(block, count, options.max_block_tokens)
+            labels = [
+                f"{n}/{len(texts)}" if len(texts) > 1 else "" for n in range(1, len(texts) + 1)
+            ]
+            if block.kind == "list" and lead:
+                texts[1:] = [f"{lead}\n\n{text}" for text in texts[1:]]
+        for text, label in zip(texts, labels, strict=True):
+            size = tokens if whole else count([text])[0]
+            last = leads and text is texts[-1]
+            yield _Piece(Block(kind=block.kind, text=text), size, label, last)
+        lead = _sentences(block.text)[-1].strip() if leads else ""
+
+
+def _leads(text: str, after: BlockKind | None) -> bool:
+    """Whether prose announces what follows: by a colon, or as the one sentence before a list."""
+    ends = text.rstrip().endswith(":")
+    return ends or (after == "list" and len(split_spans(text)) == 1)
+
+
+def _prose(text: str, count: CountTokens, limit: int) -> Iterator[str]:
+    held, size = "", 0
+    sentences = _sentences(text)
+    for sentence, length in zip(sentences, count(sentences), strict=True):
+        if held and size + length > limit:
+            yield held.strip("\n").rstrip()
+            held, size = "", 0
+        held, size = held + sentence, size + length
+    yield held.strip("\n").rstrip()
 
 
 def _sentences(text: str) -> list[str]:
@@ -83,26 +120,14 @@ def _sentences(text: str) -> list[str]:
     return [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def _packed(parts: list[str], tokens: list[int], limit: int, glue: str) -> Iterator[str]:
-    held: list[str] = []
-    size = 0
-    for part, length in zip(parts, tokens, strict=True):
-        if held and size + length > limit:
-            if text := glue.join(held).strip("\n").rstrip():
-                yield text
-            held, size = [], 0
-        held.append(part)
-        size += length
-    if text := glue.join(held).strip("\n").rstrip():
-        yield text
-
-
 def _gather(pieces: list[_Piece], options: IngestOptions) -> Iterator[list[_Piece]]:
     """Group neighbours up to the target; an announcement moves on with what it announces."""
     group: list[_Piece] = []
     size = 0
     for piece in pieces:
         full = size + piece.tokens > options.max_tokens or size >= options.target_tokens
+        # A piece of something split stands by itself, so that what it says of itself is true.
+        full = full or bool(piece.label or (group and group[-1].label))
         if group and full and not (group[-1].leads and len(group) == 1):
             moved = [group.pop()] if group[-1].leads else []
             yield group

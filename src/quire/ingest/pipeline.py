@@ -25,12 +25,14 @@ from quire.index.revision import (
     point_to,
     read_chunks,
     read_manifest,
+    write_contents,
     write_manifest,
     write_statistics,
 )
 from quire.index.sparse import average_length
 from quire.index.vectors import VectorStore, vector_key
 from quire.ingest.chunk import chunk_page, embedding_text
+from quire.ingest.contents import contents_of
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader
 from quire.ingest.source import find_reader
@@ -188,6 +190,7 @@ def _write(
                 for c in chunks
             )
         write_statistics(new, TermStatistics.count(texts))
+        write_contents(new, contents_of(manifest.title, chunks))
         write_manifest(new, manifest)
         _publish(folder, manifest.revision, new)
         store.keep_only(keys)

@@ -1,7 +1,6 @@
 """Find the passages that answer a question: by meaning and by keywords, fused, read, calibrated."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,11 +16,6 @@ from quire.retrieve.calibrate import (
 from quire.retrieve.evidence import Evidence, EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
 
-_EXERCISES = re.compile(
-    r"(?:\W|\d)*(?:(?:review|discussion|practice|self-check|study|end-of-chapter|chapter) )?"
-    r"(?:exercises?|problems?|questions?|quiz(?:zes)?|check your (?:knowledge|understanding))\W*$",
-    re.I,
-)
 SPARE = 3
 """How many hits more than asked for are read; the reader may prefer one of them."""
 FLOOR_RANK = 20
@@ -83,7 +77,8 @@ class Searcher:
         rankings = index.rank(question, vector, filters=filters, depth=self._options.depth)
         order = fuse(rankings, self._options)
         found = _distinct(index.fetch(order[: top_k + 2 * SPARE]))
-        found = sorted(found, key=lambda pair: asks_only(pair[0]))[: top_k + SPARE]
+        # Exercises last: they have the words of a question, but no answer.
+        found = sorted(found, key=lambda pair: pair[0].role == "exercises")[: top_k + SPARE]
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
         hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k)
         return hits, Signals(
@@ -105,11 +100,6 @@ def reorder(hits: Sequence[Hit], evidence: Sequence[Evidence], top_k: int) -> li
     return [replace(hit, rank=rank) for rank, hit in enumerate(joined[:top_k], start=1)]
 
 
-def asks_only(chunk: Chunk) -> bool:
-    """Tell whether a chunk holds exercises: it has the words of a question, but no answer."""
-    return bool(_EXERCISES.match(chunk.path[-1]))
-
-
 def context(chunk: Chunk) -> str:
     """Give the words of a chunk with those of the headings above it."""
     return " ".join((chunk.part, *chunk.path, plain(chunk.text)))
@@ -125,6 +115,14 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
             similarity=hit.similarity,
         )
         for number, hit in enumerate(hits, start=1)
+    ]
+
+
+def opened_hits(chunks: Sequence[Chunk]) -> list[Hit]:
+    """Give chunks that were asked for by name, and not searched for, as hits."""
+    return [
+        Hit(chunk=chunk, rank=rank, similarity=1.0, cosine=0.0)
+        for rank, chunk in enumerate(chunks, start=1)
     ]
 
 

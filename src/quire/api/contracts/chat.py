@@ -85,6 +85,12 @@ class Source(Wire):
     """Position among the passages of its page, from 1."""
     content_hash: str
     """SHA-256 of the whole passage."""
+    heading: str = ""
+    """Part, chapter and headings that the passage stands under."""
+    role: Literal["text", "exercises", "solutions", "glossary", "figure"] = "text"
+    """What the author uses the passage for."""
+    piece: str = ""
+    """Which piece of a long table, list or code block it is, as `2/3`; empty if it is whole."""
 
 
 class Quote(Wire):
@@ -96,11 +102,13 @@ class Quote(Wire):
     chapter: str
     section: str
     quote: str
-    """Byte for byte what the passage says between the offsets."""
+    """Byte for byte what the passage, or its heading, says between the offsets."""
     start: int
     end: int
     url: str
     """Opens the published page at that sentence."""
+    of: Literal["text", "heading"] = "text"
+    """Whether the passage is quoted, or the headings it stands under (`heading` of its source)."""
 
 
 class CheckedClaim(Wire):
@@ -259,6 +267,9 @@ def _source(number: int, hit: Hit) -> Source:
         source_file=chunk.source_file,
         chunk_index=chunk.sequence,
         content_hash=chunk.content_hash,
+        heading=chunk.heading,
+        role=chunk.role,
+        piece=chunk.piece,
     )
 
 

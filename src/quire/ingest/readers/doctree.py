@@ -119,7 +119,9 @@ class _Blocks:
 
     def _of(self, node: nodes.Node) -> list[Block]:  # noqa: C901, PLR0911, PLR0912 - one arm a node
         match node:
-            case nodes.paragraph() | nodes.caption() | nodes.attribution():
+            case nodes.caption():
+                return _some("caption", escape_start(self._inline.render(node)))
+            case nodes.paragraph() | nodes.attribution():
                 return _some("prose", escape_start(self._inline.render(node)))
             case nodes.bullet_list() | nodes.enumerated_list():
                 return _some("list", self._list(node))

@@ -108,6 +108,7 @@ class _Flow:
             "dl": self._definitions,
             "table": self._table,
             "blockquote": self._quote,
+            "figcaption": self._caption,
             "hr": lambda _: iter(()),
             MATH: self._formula,
             **dict.fromkeys(_HEADINGS, self._heading),
@@ -246,6 +247,11 @@ class _Flow:
                 items[-1] += f": {text}" if items[-1].endswith("**") else f" {text}"
         if items:
             yield Block(kind="list", text="\n".join(items))
+
+    def _caption(self, element: Element) -> Iterator[Block | Heading]:
+        for item in self.top(element):
+            prose = isinstance(item, Block) and item.kind == "prose"
+            yield Block(kind="caption", text=item.text) if prose else item
 
     def _strong(self, element: Element) -> Iterator[Block]:
         if text := self._inline.line(self._inline.inside(element)).replace("\n", " "):
