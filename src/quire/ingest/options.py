@@ -18,5 +18,5 @@ class IngestOptions(BaseModel):
     """Blocks of a section are gathered until they reach this size."""
     max_tokens: int = Field(420, ge=40)
     """Prose longer than this is split between sentences."""
-    max_block_tokens: int = Field(480, ge=100)
+    max_block_tokens: int = Field(2000, ge=100)
     """A table, list, code block or admonition longer than this is split at its own seams."""
