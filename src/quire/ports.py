@@ -70,6 +70,10 @@ class Index(Protocol):
         """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
         ...
 
+    def page(self, source_file: str) -> Sequence[Chunk]:
+        """Give every chunk of one page, in order."""
+        ...
+
 
 class Library(Protocol):
     """Every ingested book."""
