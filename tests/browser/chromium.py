@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 from websockets.sync.client import ClientConnection, connect
 
-WIDTH, HEIGHT = 1200, 2400
+WIDTH, HEIGHT = 1200, 1600
 SIGNAL = (255, 0, 255)
 # Highlights are not told to scripts. Painted over in one colour, they show in a screenshot, and
 # each letter of the page whose middle has that colour is a highlighted one.
@@ -41,7 +41,10 @@ LETTERS = """
       range.setStart(node, at);
       range.setEnd(node, at + 1);
       const box = range.getClientRects()[0];
-      if (box) letters.push([node.data[at], box.x + box.width / 2, box.y + box.height / 2, heading]);
+      if (!box) continue;
+      const x = box.x + box.width / 2, y = box.y + box.height / 2;
+      if (x >= 0 && x < innerWidth && y >= 0 && y < innerHeight)
+        letters.push([node.data[at], x, y, heading]);
     }
   }
   return letters;
@@ -64,8 +67,8 @@ class Chromium:
         self._socket = socket
         self._sent = 0
 
-    def highlighted(self, url: str) -> Highlight:
-        """Open an address and give what its text fragment highlights."""
+    def highlighted(self, url: str, *, scripts: bool) -> Highlight:
+        """Open an address and give what its text fragment highlights, with or without scripts."""
         tab = self._call("Target.createTarget", url="about:blank")["targetId"]
         session = self._call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
         self._call(
@@ -76,6 +79,7 @@ class Chromium:
             deviceScaleFactor=1,
             mobile=False,
         )
+        self._call("Emulation.setScriptExecutionDisabled", session, value=not scripts)
         self._call("Page.navigate", session, url=url)
         self._when_loaded(session)
         self._evaluate(session, PAINT)
@@ -106,7 +110,7 @@ class Chromium:
         lit = [
             (letter, heading)
             for letter, x, y, heading in self._evaluate(session, LETTERS)
-            if 0 <= x < WIDTH and 0 <= y < HEIGHT and image.getpixel((int(x), int(y))) == SIGNAL
+            if image.getpixel((int(x), int(y))) == SIGNAL
         ]
         return Highlight("".join(letter for letter, _ in lit), lit[0][1] if lit else "")
 

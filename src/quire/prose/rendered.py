@@ -176,7 +176,8 @@ _INLINE: tuple[tuple[re.Pattern[str], Show], ...] = (
     (EMPHASIS, partial(_only, 1)),
     (UNDERSCORE, partial(_only, 1)),
     (STRIKE, partial(_only, 1)),
-    # Dashes that some sites set as one, emoji by name, and signs that may be markup after all.
-    (re.compile(r"-{2,}|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|==|\+\+"), partial(_as, HIDDEN)),
-    (re.compile(r"[`\[\]~^|$\\]|\*(?=\S)|(?<=\S)\*|(?<!\w)_|_(?!\w)"), partial(_as, HIDDEN)),
+    # Dashes that some sites set as one, emoji by name, keys, and signs that may be markup after all;
+    # the star of `A* search` closes nothing, and is a star.
+    (re.compile(r"-{2,}|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|==|\+\+\S+?\+\+"), partial(_as, HIDDEN)),
+    (re.compile(r"[`\[\]~^|$\\]|(?<!\w)\*(?=\S)|\*(?=\w)|(?<!\w)_|_(?!\w)"), partial(_as, HIDDEN)),
 )

@@ -7,7 +7,7 @@ See https://wicg.github.io/scroll-to-text-fragment/.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import quote
 
 from quire.verify.pagetext import PageText, Span
@@ -34,15 +34,22 @@ def text_fragment(page: PageText, span: Span) -> str | None:
     """Give the text fragment that finds just the words of `span`, or most of them, if one does."""
     runs = page.runs(span.start, span.end)
     spoken = [run for run in runs if page.says(_joined(run))]
+    if not spoken:
+        return None
     # Any first match will do; but what has no second one is found in any order of the page.
     for unique in (True, False):
-        terms = _whole(page, runs[0], unique=unique) if len(runs) == 1 and spoken else None
-        terms = terms or _ranged(page, runs, unique=unique)
-        if terms:
+        terms = _whole(page, runs[0], unique=unique) if len(runs) == 1 else None
+        if terms := terms or _ranged(page, runs[0], runs[-1], unique=unique):
             return _written(page, terms)
     # A part of the sentence is still a way to it.
-    parts = (_whole(page, run, unique=True) for run in sorted(spoken, key=len, reverse=True))
-    return next((_written(page, terms) for terms in parts if terms), None)
+    parts = (
+        _ranged(page, first, last, unique=True)
+        for number, first in enumerate(runs)
+        for last in reversed(runs[number:])
+    )
+    longest = sorted(spoken, key=len, reverse=True)
+    rest = (_whole(page, run, unique=True) for run in longest)
+    return next((_written(page, terms) for terms in chain(parts, rest) if terms), None)
 
 
 def _whole(page: PageText, run: Sequence[Span], *, unique: bool) -> _Terms | None:
@@ -59,29 +66,22 @@ def _whole(page: PageText, run: Sequence[Span], *, unique: bool) -> _Terms | Non
     return next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
 
 
-def _ranged(page: PageText, runs: list[list[Span]], *, unique: bool) -> _Terms | None:
+def _ranged(
+    page: PageText, first: list[Span], last: list[Span], *, unique: bool
+) -> _Terms | None:
     """Look for how the words begin, and from there for how they end."""
-    for number, run in enumerate(runs):
-        beginning = _beginning(page, run, alone=number == len(runs) - 1, unique=unique)
-        if beginning:
-            endings = (_ending(page, beginning, last) for last in reversed(runs[number:]))
-            if terms := next(filter(None, endings), None):
-                return terms
-    return None
-
-
-def _beginning(page: PageText, run: list[Span], *, alone: bool, unique: bool) -> _Terms | None:
-    most = len(run) // 2 if alone else min(len(run), _MOST)
-    if not page.says(_joined(run[:most])):
+    most = len(first) // 2 if first is last else min(len(first), _MOST)
+    if not page.says(_joined(first[:most])):
         return None
-    choices = [_Terms(_joined(run[:count])) for count in range(_EDGE, most + 1)]
-    left = page.words_before(run[0].start)
+    choices = [_Terms(_joined(first[:count])) for count in range(_EDGE, most + 1)]
+    left = page.words_before(first[0].start)
     # More of the sentence itself first, and only then what stands before it.
     choices += [
-        _Terms(_joined(run[:most]), prefix=prefix)
+        _Terms(_joined(first[:most]), prefix=prefix)
         for prefix, _ in _contexts(page, left, [], _EDGE - most)
     ]
-    return next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
+    begun = next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
+    return _ending(page, begun, last) if begun else None
 
 
 def _ending(page: PageText, beginning: _Terms, run: list[Span]) -> _Terms | None:

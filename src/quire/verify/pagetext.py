@@ -141,9 +141,8 @@ class PageText:
         earlier, before = self.text[max(0, place - 2) : place].rjust(2)
         after, later = self.text[place : place + 2].ljust(2)
         if before == HIDDEN or after == HIDDEN:
-            # What is shown there may go on with the word or, behind a point, with the number.
-            known = after if before == HIDDEN else before
-            return not known.isalnum() and not (after == HIDDEN and earlier.isdigit())
+            # What is shown there may go on with the word.
+            return not (after if before == HIDDEN else before).isalnum()
         if before.isalnum() and after.isalnum():
             return False
         return not (
