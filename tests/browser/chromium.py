@@ -20,14 +20,14 @@ SIGNAL = (255, 0, 255)
 # Highlights are not told to scripts. Painted over in one colour, they show in a screenshot, and
 # each letter of the page whose middle has that colour is a highlighted one.
 PAINT = f"""
-  const style = document.createElement("style");
-  style.textContent = "::target-text {{ background: rgb{SIGNAL} !important; color: rgb{SIGNAL} !important }}";
+  const style = document.createElement("style"), colour = "rgb{SIGNAL} !important";
+  style.textContent = `::target-text {{ background: ${{colour}}; color: ${{colour}} }}`;
   document.head.append(style);
 """
 LETTERS = """
 (() => {
   const letters = [], range = document.createRange();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  const walker = document.createTreeWalker(document.body, 1 | 4);  // elements and text
   let heading = "";
   while (walker.nextNode()) {
     const node = walker.currentNode;
@@ -90,13 +90,15 @@ class Chromium:
 
     def _when_loaded(self, session: str) -> None:
         until = monotonic() + 30
-        while self._evaluate(session, "document.readyState") != "complete":
+        # The empty page, which a new tab shows first, is complete at once.
+        arrived = "location.href !== 'about:blank' && document.readyState === 'complete'"
+        while not self._evaluate(session, arrived):
             assert monotonic() < until, "the page does not load"
             sleep(0.05)
 
     def _settled(self, session: str) -> Highlight:
-        """Wait until two looks agree; a page without a highlight gets two seconds for one."""
-        until = monotonic() + 2
+        """Wait until two looks agree; a page without a highlight gets three seconds for one."""
+        until = monotonic() + 3
         seen = Highlight("", "")
         while True:
             last, seen = seen, self._look(session)
@@ -121,9 +123,7 @@ class Chromium:
     def _call(self, method: str, session: str | None = None, **params: object) -> Any:
         self._sent += 1
         to = {"sessionId": session} if session else {}
-        self._socket.send(
-            json.dumps({"id": self._sent, "method": method, "params": params} | to)
-        )
+        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params} | to))
         while True:
             answer = json.loads(self._socket.recv(timeout=60))
             if answer.get("id") == self._sent:

@@ -156,7 +156,9 @@ _BLOCKS: tuple[tuple[re.Pattern[str], Show], ...] = (
     (re.compile(r"^[ \t\x00]*#{1,6}[ \t]+", re.MULTILINE), partial(_as, _WALL)),
     (re.compile(r"^[ \t]*(?:[-=]{2,}|(?:[-*_][ \t]*){3,})$", re.MULTILINE), partial(_as, _WALL)),
     (
-        re.compile(r"^([ \t\x00]*\[\^[^\]\n]+\]:)(.*?)(\n|\Z)(?=[ \t]*(?:\n|\[\^|\Z))", re.S | re.M),
+        re.compile(
+            r"^([ \t\x00]*\[\^[^\]\n]+\]:)(.*?)(\n|\Z)(?=[ \t]*(?:\n|\[\^|\Z))", re.S | re.M
+        ),
         _note,
     ),
     (re.compile(r"[^\n\x02\x03](?:(?!\n[ \t\x00]*\n)[^\x02\x03])*"), _items),
@@ -176,8 +178,8 @@ _INLINE: tuple[tuple[re.Pattern[str], Show], ...] = (
     (EMPHASIS, partial(_only, 1)),
     (UNDERSCORE, partial(_only, 1)),
     (STRIKE, partial(_only, 1)),
-    # Dashes that some sites set as one, emoji by name, keys, and signs that may be markup after all;
-    # the star of `A* search` closes nothing, and is a star.
+    # Dashes that some sites set as one, emoji by name, keys, and signs that may be markup yet; the
+    # star of `A* search` closes nothing, and is a star.
     (re.compile(r"-{2,}|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|==|\+\+\S+?\+\+"), partial(_as, HIDDEN)),
     (re.compile(r"[`\[\]~^|$\\]|(?<!\w)\*(?=\S)|\*(?=\w)|(?<!\w)_|_(?!\w)"), partial(_as, HIDDEN)),
 )

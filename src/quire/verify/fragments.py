@@ -14,8 +14,10 @@ from quire.verify.pagetext import PageText, Span
 
 _WHOLE = 100
 """Up to how many characters a sentence is given in full, not by how it begins and ends."""
-_EDGE = 4
-"""Words that a term should have: menus and lists of contents repeat shorter ones."""
+_FEWEST = 4
+"""Words that a fragment should have: menus and lists of contents repeat shorter ones."""
+_BEGIN, _END = 6, 3
+"""Words at either end; more at the beginning, which is often the name of the page, too."""
 _MOST = 12
 _AROUND = 8
 
@@ -38,8 +40,12 @@ def text_fragment(page: PageText, span: Span) -> str | None:
         return None
     # Any first match will do; but what has no second one is found in any order of the page.
     for unique in (True, False):
-        terms = _whole(page, runs[0], unique=unique) if len(runs) == 1 else None
-        if terms := terms or _ranged(page, runs[0], runs[-1], unique=unique):
+        short = _is_short(runs)
+        terms = _whole(page, runs[0], unique=unique) if short else None
+        terms = terms or _ranged(page, runs[0], runs[-1], unique=unique)
+        if not terms and len(runs) == 1 and not short:
+            terms = _whole(page, runs[0], unique=unique)
+        if terms:
             return _written(page, terms)
     # A part of the sentence is still a way to it.
     parts = (
@@ -52,33 +58,34 @@ def text_fragment(page: PageText, span: Span) -> str | None:
     return next((_written(page, terms) for terms in chain(parts, rest) if terms), None)
 
 
+def _is_short(runs: list[list[Span]]) -> bool:
+    size = runs[0][-1].end - runs[0][0].start
+    return len(runs) == 1 and (size <= _WHOLE or len(runs[0]) <= _BEGIN + _END)
+
+
 def _whole(page: PageText, run: Sequence[Span], *, unique: bool) -> _Terms | None:
     """Look for all the words at once."""
     start = _joined(run)
-    if start.end - start.start > _WHOLE and len(run) > 2 * _EDGE:
-        return None
     left, right = page.words_before(start.start), page.words_after(start.end)
     crossing = bool(left) and not page.touches(left[-1], start)
     choices = (
         _Terms(start, prefix=prefix, suffix=suffix)
-        for prefix, suffix in _contexts(page, left, right, _EDGE - len(run), right_first=crossing)
+        for prefix, suffix in _contexts(page, left, right, _FEWEST - len(run), right_first=crossing)
     )
     return next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
 
 
-def _ranged(
-    page: PageText, first: list[Span], last: list[Span], *, unique: bool
-) -> _Terms | None:
+def _ranged(page: PageText, first: list[Span], last: list[Span], *, unique: bool) -> _Terms | None:
     """Look for how the words begin, and from there for how they end."""
     most = len(first) // 2 if first is last else min(len(first), _MOST)
     if not page.says(_joined(first[:most])):
         return None
-    choices = [_Terms(_joined(first[:count])) for count in range(_EDGE, most + 1)]
+    choices = [_Terms(_joined(first[:count])) for count in range(_BEGIN, most + 1)]
     left = page.words_before(first[0].start)
     # More of the sentence itself first, and only then what stands before it.
     choices += [
         _Terms(_joined(first[:most]), prefix=prefix)
-        for prefix, _ in _contexts(page, left, [], _EDGE - most)
+        for prefix, _ in _contexts(page, left, [], _FEWEST - most)
     ]
     begun = next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
     return _ending(page, begun, last) if begun else None
@@ -88,14 +95,14 @@ def _ending(page: PageText, beginning: _Terms, run: list[Span]) -> _Terms | None
     words = [word for word in run if word.start >= beginning.start.end][-_MOST:]
     if not words:
         return None
-    least = min(_EDGE - 1, len(words))
+    least = min(_END, len(words))
     choices = [
         replace(beginning, end=_joined(words[-count:])) for count in range(least, len(words) + 1)
     ]
     right = page.words_after(words[-1].end)
     followed = [
         replace(beginning, end=_joined(words), suffix=suffix)
-        for _, suffix in _contexts(page, [], right, _EDGE - len(words))
+        for _, suffix in _contexts(page, [], right, _FEWEST - len(words))
         if suffix
     ]
     # A full stop alone is found anywhere: better to say what follows, too.

@@ -10,9 +10,7 @@ Link = Callable[[Chunk, int, int], str]
 """Gives the address of the words that stand in a chunk from one place to another."""
 
 
-def check_piece(
-    piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link
-) -> tuple[Claim, str]:
+def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> tuple[Claim, str]:
     """Judge one piece; give its claim, and its text with the marks that are proven.
 
     A wrong mark is replaced, a missing one added, one that points nowhere is struck.

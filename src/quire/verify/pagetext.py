@@ -138,9 +138,11 @@ class PageText:
 
     def _bounded(self, place: int) -> bool:
         """Tell whether a word surely begins or ends here."""
-        earlier, before = self.text[max(0, place - 2) : place].rjust(2)
-        after, later = self.text[place : place + 2].ljust(2)
-        if before == HIDDEN or after == HIDDEN:
+        around = self.text[max(0, place - 2) : place].rjust(2) + self.text[place : place + 2].ljust(
+            2
+        )
+        earlier, before, after, later = tuple(around)
+        if HIDDEN in (before, after):
             # What is shown there may go on with the word.
             return not (after if before == HIDDEN else before).isalnum()
         if before.isalnum() and after.isalnum():
