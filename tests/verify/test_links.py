@@ -215,6 +215,12 @@ def test_a_sentence_repeated_in_another_passage_of_the_page_is_told_apart() -> N
     assert places == [(23, 39), (56, 72)]
 
 
+def test_a_page_of_a_size_that_nobody_reads_is_opened_at_its_section() -> None:
+    text = "A lens turns slowly. " + "It shines. " * 50_000
+
+    assert link(text, "A lens turns slowly.") == URL
+
+
 def test_a_page_is_read_once_and_the_oldest_is_forgotten() -> None:
     chunks = [chunk_of("A lens.", identity=str(n), source_file=f"{n}.md") for n in range(65)]
     shelf = Shelf(*chunks)

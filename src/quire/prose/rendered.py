@@ -109,8 +109,8 @@ def _title(found: re.Match[str]) -> str:
     group = 2 if found[2] else 3
     if not found[group]:
         return _as(_WALL if found[1] else _BREAK, found)
-    shown = _only(group, found)
-    return _BREAK + shown[1:-1] + _BREAK if found[2] else _BREAK + shown[1:]
+    shown = _BREAK + _only(group, found)[1:]
+    return shown[:-1] + _BREAK if found[0].endswith("\n") else shown
 
 
 def _row(found: re.Match[str]) -> str:
@@ -150,7 +150,7 @@ _BLOCKS: tuple[tuple[re.Pattern[str], Show], ...] = (
     ),
     (re.compile(r"(?<!\\)\$\$.+?\$\$", re.DOTALL), partial(_as, _WALL)),
     (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), partial(_as, _DROP)),
-    (ADMONITION, _title),
+    (re.compile(rf"{ADMONITION.pattern}(?:\n|\Z)", re.MULTILINE), _title),
     (TABLE_RULE, partial(_as, _BREAK)),
     (re.compile(r"^[ \t]*\|.*$", re.MULTILINE), _row),
     (re.compile(r"^[ \t\x00]*#{1,6}[ \t]+", re.MULTILINE), partial(_as, _WALL)),
