@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint type check fmt bench golden footprint lock clean
+.PHONY: help run test browser lint type check fmt bench golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 test: $(DEV) ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
+
+browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
+	$(BIN)/pytest -m browser -s -q -rs
 
 check: test ## what CI runs
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -35,6 +36,7 @@ from quire.settings import Settings
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
 from quire.verify.judges import LexicalJudge
+from quire.verify.links import SentenceLinks
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
@@ -106,14 +108,17 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     passages = passages_of(answer.hits)
     fresh = EvidenceReader(reader)
     spent["reading"] = timed(lambda: fresh.rank(text, passages, index.statistics))
-    judge = LexicalJudge()
-    spent["verification"] = timed(
-        lambda: [check_piece(piece, answer.hits, judge) for piece in split_pieces(answer.text)]
-    )
+    judge, links = LexicalJudge(), SentenceLinks()
+
+    def verify() -> None:
+        for piece in split_pieces(answer.text):
+            check_piece(piece, answer.hits, judge, partial(links.link, index))
+
+    spent["verification"] = timed(verify)
     model = EmbeddedModel(fresh, index.statistics)
 
     async def loop() -> None:
-        shown = Evidence(list(answer.hits), None)  # type: ignore[arg-type]
+        shown = Evidence(list(answer.hits), None, index)  # type: ignore[arg-type]
         async for _ in draft(text, shown, model=model, max_turns=2):
             pass
 

@@ -79,6 +79,10 @@ class Index(Protocol):
         """Give a chunk with the `reach` before and after it in the book; nothing if unknown."""
         ...
 
+    def page(self, source_file: str) -> Sequence[Chunk]:
+        """Give every chunk of one page, in order."""
+        ...
+
 
 class Library(Protocol):
     """Every ingested book."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -27,6 +28,7 @@ from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import certain, score_confidence
 from quire.verify.grounding import check_piece
 from quire.verify.headings import check_titles
+from quire.verify.links import SentenceLinks
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
@@ -78,6 +80,7 @@ class Pipeline:
         self._threads = threads
         self._model_name, self._model_for = model
         self._options = options
+        self._links = SentenceLinks()
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
@@ -212,7 +215,9 @@ class Pipeline:
 
     def _check(self, work: _Work, piece: Piece) -> Sentence | Withheld:
         begun = perf_counter()
-        claim, text = check_piece(piece, work.evidence, self._judge)
+        claim, text = check_piece(
+            piece, work.evidence, self._judge, partial(self._links.link, work.index)
+        )
         work.verify_ms += 1000 * (perf_counter() - begun)
         shown = claim.verdict in ("supported", "not_a_claim") or (
             claim.verdict == "partly" and self._options.show_partly

@@ -1,14 +1,16 @@
 """Each piece of an answer against the passages: verdict, proof, and the text that may be shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from quire.domain import Citation, Claim, Hit, Verdict
+from quire.domain import Chunk, Citation, Claim, Hit, Verdict
 from quire.ports import Judge
 from quire.verify.claims import Piece
-from quire.verify.links import sentence_link
+
+Link = Callable[[Chunk, int, int], str]
+"""Gives the address of the words that stand in a chunk from one place to another."""
 
 
-def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim, str]:
+def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> tuple[Claim, str]:
     """Judge one piece; give its claim, and its text with the marks that are proven.
 
     A wrong mark is replaced, a missing one added, one that points nowhere is struck.
@@ -18,10 +20,8 @@ def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim,
         return _claim(piece, verdict, ()), piece.lead + piece.text
     passages = [hit.chunk.text for hit in hits]
     verdict = judge.judge(piece.text, passages, [number - 1 for number in piece.marks])
-    # Code and math are rendered with other characters than their source: no link can find them.
-    exact = piece.kind in ("sentence", "item", "heading")
     citations = tuple(
-        _cite(hits[number - 1], number, (start, end), exact=exact)
+        _cite(hits[number - 1], number, (start, end), link)
         for number, start, end in verdict.evidence
     )
     numbers = dict.fromkeys(citation.number for citation in citations)
@@ -32,19 +32,18 @@ def check_piece(piece: Piece, hits: Sequence[Hit], judge: Judge) -> tuple[Claim,
     )
 
 
-def _cite(hit: Hit, number: int, place: tuple[int, int], *, exact: bool) -> Citation:
+def _cite(hit: Hit, number: int, place: tuple[int, int], link: Link) -> Citation:
     chunk = hit.chunk
     start, end = place
-    words = chunk.text[start:end]
     return Citation(
         number=number,
         chunk_id=chunk.id,
         chapter=chunk.chapter,
         section=chunk.section,
-        quote=words,
+        quote=chunk.text[start:end],
         start=start,
         end=end,
-        url=sentence_link(chunk.url, words) if exact else chunk.url,
+        url=link(chunk, start, end),
     )
 
 

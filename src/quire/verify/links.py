@@ -1,30 +1,45 @@
 """Links that open a page at the very sentence."""
 
-import re
-from urllib.parse import quote
+from quire.domain import Chunk
+from quire.ports import Index
+from quire.verify.fragments import text_fragment
+from quire.verify.pagetext import PageText
 
-from quire.prose.plain import inline_plain
-
-_QUOTE_LEAD = re.compile(r"\n[ \t]*>[ \t>]*")
-_WHOLE = 80
-_EDGE_WORDS = 5
-
-
-def sentence_link(url: str, sentence: str) -> str:
-    """Give `url` with a text fragment that highlights `sentence` on the rendered page."""
-    words = inline_plain(_QUOTE_LEAD.sub(" ", sentence)).split()
-    # Math and code blocks are rendered with other characters than their source.
-    if not words or "$" in sentence or sentence.lstrip().startswith(("```", "~~~", "|")):
-        return url
-    whole = " ".join(words)
-    if len(whole) <= _WHOLE or len(words) <= 2 * _EDGE_WORDS:
-        fragment = _encoded(whole)
-    else:
-        start, end = " ".join(words[:_EDGE_WORDS]), " ".join(words[-_EDGE_WORDS:])
-        fragment = f"{_encoded(start)},{_encoded(end)}"
-    return f"{url}{'' if '#' in url else '#'}:~:text={fragment}"
+_KEPT = 64
+"""Pages whose text is kept: answers cite few, and the next question asks about the same ones."""
+_LARGEST = 500_000
+"""Characters of a page beyond which reading all of it would hold up the answer."""
 
 
-def _encoded(text: str) -> str:
-    # A hyphen would be read as the edge of a prefix or suffix.
-    return quote(text, safe="").replace("-", "%2D")
+class SentenceLinks:
+    """Makes links to sentences; reads a page once for all of them."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, str, str], PageText | None] = {}
+
+    def link(self, index: Index, chunk: Chunk, start: int, end: int) -> str:
+        """Give the address at which a browser opens the words of a chunk, and highlights them.
+
+        Where no text fragment would find just these words, it is the address of their section.
+        """
+        address, _, anchor = chunk.url.partition("#")
+        if anchor.startswith("page=") or ":~:" in anchor:
+            # A PDF opens at its page; and an address that names its words already is left alone.
+            return chunk.url
+        page = self._page(index, chunk.source_file)
+        fragment = text_fragment(page, page.span(chunk.id, start, end)) if page else None
+        return f"{address}#{anchor}:~:text={fragment}" if fragment else chunk.url
+
+    def _page(self, index: Index, source_file: str) -> PageText | None:
+        # By name, not by the index itself: what is kept must not keep an old revision open.
+        key = (index.book, index.revision, source_file)
+        page = self._pages.pop(key) if key in self._pages else _read(index, source_file)
+        self._pages[key] = page
+        if len(self._pages) > _KEPT:
+            del self._pages[next(iter(self._pages))]
+        return page
+
+
+def _read(index: Index, source_file: str) -> PageText | None:
+    chunks = index.page(source_file)
+    return PageText(chunks) if sum(len(chunk.text) for chunk in chunks) <= _LARGEST else None
