@@ -1,0 +1,110 @@
+"""A site as its generator built it: which addresses and headings there are, and what they hold."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from lxml import html
+
+from quire.domain import Chunk
+from quire.prose.plain import inline_plain, plain
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(slots=True)
+class BuiltSection:
+    heading: str
+    words: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class BuiltPage:
+    """The main text of a page, by the ids of its headings; what precedes them has none."""
+
+    sections: dict[str, BuiltSection]
+    hidden: bool
+    """Whether it asks search engines to pass it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How many chunks were looked up in the built site, and what is wrong with the others."""
+
+    chunks: int
+    wrong: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.chunks} chunks checked, {self.chunks - len(self.wrong)} correct"
+
+
+def words(text: str) -> list[str]:
+    """Letters and digits alone: spaces, quotes and dashes differ between source and site."""
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def read_built(folder: Path, *, main: str, canonical: str | None = None) -> dict[str, BuiltPage]:
+    """Give the pages of a built site by their address: their canonical one, or their path."""
+    pages = {}
+    for file in sorted(folder.rglob("*.html")):
+        tree = html.fromstring(file.read_text("utf-8"))
+        found = tree.xpath(main)
+        if not found:
+            continue
+        links = tree.xpath("//link[@rel='canonical']/@href")
+        url = canonical + file.relative_to(folder).as_posix() if canonical else links[0]
+        robots = " ".join(tree.xpath("//meta[@name='robots']/@content"))
+        pages[quote(url, safe="/:@!$&'()*+,;=~-._")] = BuiltPage(
+            _sections(found[0]), "noindex" in robots
+        )
+    return pages
+
+
+def _sections(main: html.HtmlElement) -> dict[str, BuiltSection]:
+    sections = {"": BuiltSection("")}
+    current = sections[""]
+    for element in main.iter():
+        if element.tag in HEADINGS:
+            heading = element.text_content().replace("\u200b", "")
+            if element.get("id"):
+                # Of two equal ids a browser opens the first.
+                current = BuiltSection(heading)
+                current = sections.setdefault(element.get("id"), current)
+        if element.text:
+            current.words += words(element.text)
+        if element.tail:
+            current.words += words(element.tail)
+    return sections
+
+
+def check(chunks: Iterable[Chunk], pages: dict[str, BuiltPage]) -> Checked:
+    """Look every chunk up where its address leads."""
+    listed = list(chunks)
+    found = ((chunk, _fault(chunk, pages)) for chunk in listed)
+    return Checked(len(listed), tuple(f"{c.url}: {fault}" for c, fault in found if fault))
+
+
+def _fault(chunk: Chunk, pages: dict[str, BuiltPage]) -> str | None:
+    url, _, anchor = chunk.url.partition("#")
+    if url not in pages:
+        return "no such page"
+    sections = pages[url].sections
+    if anchor not in sections:
+        return f"no such heading; there are {list(sections)}"
+    beginning = _beginning(chunk)
+    if "".join(beginning) not in "".join(sections[anchor].words):
+        return f"{' '.join(beginning)!r} does not stand there"
+    if not beginning and words(sections[anchor].heading) != words(inline_plain(chunk.section)):
+        return f"leads to {sections[anchor].heading!r}, not to {chunk.section!r}"
+    return None
+
+
+def _beginning(chunk: Chunk) -> list[str]:
+    """Give the first words of a chunk that look the same in its source and on its page."""
+    for line in chunk.text.split("\n"):
+        # Formulas are drawn, and cells of tables have others between them.
+        if found := words(plain(re.split(r"[$|{<]|:::|```", line, maxsplit=1)[0])):
+            return found[:8]
+    return []
