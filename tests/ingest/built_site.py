@@ -11,6 +11,7 @@ from lxml import html
 from quire.domain import Chunk
 from quire.prose.plain import inline_plain, plain
 
+NESTED = "ancestor::blockquote | ancestor::li | ancestor::*[contains(@class, 'admonition')]"
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -63,19 +64,19 @@ def read_built(folder: Path, *, main: str, canonical: str | None = None) -> dict
 
 
 def _sections(main: html.HtmlElement) -> dict[str, BuiltSection]:
-    sections = {"": BuiltSection("")}
-    current = sections[""]
+    current = BuiltSection("")
+    sections = {"": current}
     for element in main.iter():
-        if element.tag in HEADINGS:
+        if element.tag in HEADINGS and element.get("id"):
             heading = element.text_content().replace("\u200b", "")
-            if element.get("id"):
-                # Of two equal ids a browser opens the first.
-                current = BuiltSection(heading)
-                current = sections.setdefault(element.get("id"), current)
-        if element.text:
-            current.words += words(element.text)
-        if element.tail:
-            current.words += words(element.tail)
+            title = element.tag == "h1" and len(sections) == 1
+            inside = title or element.xpath(NESTED)
+            # What stands inside a quote or a list does not end the section around it, and of two
+            # equal ids a browser opens the first.
+            current = sections.setdefault(
+                element.get("id"), current if inside else BuiltSection(heading)
+            )
+        current.words += words(f"{element.text or ''} {element.tail or ''}")
     return sections
 
 
@@ -93,18 +94,17 @@ def _fault(chunk: Chunk, pages: dict[str, BuiltPage]) -> str | None:
     sections = pages[url].sections
     if anchor not in sections:
         return f"no such heading; there are {list(sections)}"
-    beginning = _beginning(chunk)
-    if "".join(beginning) not in "".join(sections[anchor].words):
-        return f"{' '.join(beginning)!r} does not stand there"
-    if not beginning and words(sections[anchor].heading) != words(inline_plain(chunk.section)):
+    there = "".join(sections[anchor].words)
+    lines = _lines(chunk)
+    if lines and not any("".join(line) in there for line in lines):
+        return f"{' '.join(lines[0])!r} does not stand there"
+    if not lines and words(sections[anchor].heading) != words(inline_plain(chunk.section)):
         return f"leads to {sections[anchor].heading!r}, not to {chunk.section!r}"
     return None
 
 
-def _beginning(chunk: Chunk) -> list[str]:
-    """Give the first words of a chunk that look the same in its source and on its page."""
-    for line in chunk.text.split("\n"):
-        # Formulas are drawn, and cells of tables have others between them.
-        if found := words(plain(re.split(r"[$|{<]|:::|```", line, maxsplit=1)[0])):
-            return found[:8]
-    return []
+def _lines(chunk: Chunk) -> list[list[str]]:
+    """Give how lines of a chunk begin, as far as they look the same in its source and its page."""
+    # Formulas are drawn, and cells of tables have others between them.
+    starts = (re.split(r"[$|{<]|:::|```", line, maxsplit=1)[0] for line in chunk.text.split("\n"))
+    return [found[:8] for start in starts if (found := words(plain(start)))]

@@ -3,14 +3,13 @@
 import re
 from functools import partial
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from quire.ingest.readers.headings import GithubSlugger
+from quire.ingest.readers.inlinetext import inline_text
 from quire.ingest.readers.markdown import Dialect
 from quire.ingest.readers.markup import BRACES, TAG
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("strikethrough")
 _CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
 # `a:b` is a directive to Docusaurus; it is shown, but only after ids have been made.
 _NAME = r"(?<![:\\]):[a-zA-Z](?:[a-zA-Z0-9_-]*[a-zA-Z0-9])?(?![a-zA-Z0-9_:-])(?:\[(?P<label>[^\[\]]*)\])?"
@@ -35,8 +34,7 @@ def dialect(*, mdx: bool, keep_case: bool = False) -> Dialect:
 def heading_text(source: str, *, mdx: bool) -> str:
     """Give the text that a heading's id is made of: no tags, but expressions as written."""
     text = _MDX.sub(_kept, source) if mdx else source
-    tokens = _MARKDOWN.parseInline(_FOOTNOTE.sub("", text))
-    return "".join(_words(token) for token in tokens[0].children or ()) if tokens else ""
+    return inline_text(_FOOTNOTE.sub("", text), _words)
 
 
 def _kept(found: re.Match[str]) -> str:

@@ -75,21 +75,26 @@ class GithubSlugger:
 
 
 class MdBookSlugger:
-    """Ids by the rules of mdBook, which does not look whether a numbered id is taken."""
+    """Ids by the rules of mdBook."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._used: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def slug(self, text: str) -> str:
-        """Give the id of the next heading; a repeated text gets a number."""
+        """Give the id of the next heading; one that is taken gets a number."""
         base = "".join(
-            "-" if c.isspace() else c.lower() if c.isascii() else c
+            "-" if c.isspace() else c.lower()
             for c in text.strip()
             if c.isalnum() or c in "_-" or c.isspace()
         )
-        count = self._seen.get(base, 0)
-        self._seen[base] = count + 1
-        return f"{base}-{count}" if count else base
+        result, count = base, self._last.get(base, 0)
+        while result in self._used:
+            count += 1
+            result = f"{base}-{count}"
+        self._used.add(result)
+        self._last[base] = count
+        return result
 
 
 class TocSlugger:
