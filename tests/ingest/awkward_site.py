@@ -309,9 +309,6 @@ Own.
 Third.
 """
 PART = """\
----
-title: ignored
----
 import Deep from './parts/_deep.mdx';
 
 Partly about the {props.lamp} lamp.

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from lxml import html
 
-from quire.domain import Chunk
+from quire.domain import Book, Chunk
+from quire.ingest.chunk import chunk_page
+from quire.ingest.options import IngestOptions
 from quire.prose.plain import inline_plain, plain
+from quire.testing import HashEmbedder
 
 NESTED = "ancestor::blockquote | ancestor::li | ancestor::*[contains(@class, 'admonition')]"
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -46,8 +50,29 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-def read_built(folder: Path, *, main: str, canonical: str | None = None) -> dict[str, BuiltPage]:
-    """Give the pages of a built site by their address: their canonical one, or their path."""
+def encoded(url: str) -> str:
+    """Give an address as it stands in a link."""
+    return quote(url, safe="/:@!$&'()*+,;=~-._%")
+
+
+def cut(book: Book) -> list[Chunk]:
+    """Cut a book into chunks, as an ingest does."""
+    embedder = HashEmbedder()
+    return [
+        chunk
+        for page in book.pages
+        for chunk in chunk_page(
+            page,
+            book="book",
+            count=embedder.count_tokens,
+            options=IngestOptions(),
+            now=datetime.now(UTC),
+        )
+    ]
+
+
+def read_built(folder: Path, *, main: str, site: str | None = None) -> dict[str, BuiltPage]:
+    """Give the pages of a built site by their address: below `site`, or the canonical one."""
     pages = {}
     for file in sorted(folder.rglob("*.html")):
         tree = html.fromstring(file.read_text("utf-8"))
@@ -55,11 +80,9 @@ def read_built(folder: Path, *, main: str, canonical: str | None = None) -> dict
         if not found:
             continue
         links = tree.xpath("//link[@rel='canonical']/@href")
-        url = canonical + file.relative_to(folder).as_posix() if canonical else links[0]
+        url = site + file.relative_to(folder).as_posix() if site else links[0]
         robots = " ".join(tree.xpath("//meta[@name='robots']/@content"))
-        pages[quote(url, safe="/:@!$&'()*+,;=~-._")] = BuiltPage(
-            _sections(found[0]), "noindex" in robots
-        )
+        pages[encoded(url)] = BuiltPage(_sections(found[0]), "noindex" in robots)
     return pages
 
 

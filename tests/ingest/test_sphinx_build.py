@@ -169,6 +169,22 @@ def built_ids(folder: Path) -> dict[str, list[str]]:
     return pages
 
 
+@pytest.mark.parametrize("markdown", [False, True], ids=["reStructuredText", "MyST"])
+def test_every_chunk_has_its_place_in_the_built_book(
+    write_book: WriteBook, say: Callable[[str], None], markdown: bool
+) -> None:
+    folder = write_book({**BOOK, **MORE} if markdown else {**BOOK, "more.rst": MORE["more.rst"]})
+    built_ids(folder)
+    pages = read_built(folder / "_build", main="//*[@role='main']", site="https://x.y/")
+
+    book = SphinxReader().read(folder, IngestOptions(site_url="https://x.y"))
+
+    checked = check(cut(book), pages)
+    say(f"small book by Sphinx: {checked}")
+    assert checked.wrong == ()
+    assert checked.chunks > 15
+
+
 def test_pages_and_anchors_are_those_of_the_built_book(write_book: WriteBook) -> None:
     folder = write_book(BOOK)
 

@@ -167,7 +167,7 @@ class DocusaurusReader:
         config = read_config(site, options)
         source = config_file(site)
         skipped = [
-            Skipped(source=source.name if source else "", reason=note, failed=False)
+            Skipped(source=source.name if source else "", reason=note, failed=not config.readable)
             for note in config.notes
         ]
         pages: list[Page] = []

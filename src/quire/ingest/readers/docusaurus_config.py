@@ -67,7 +67,9 @@ class SiteConfig:
     format: Literal["mdx", "md", "detect"] = "detect"
     keep_case: bool = False
     notes: tuple[str, ...] = ()
-    """What could not be read, and what is assumed instead."""
+    """What could not be made out, and what is assumed instead."""
+    readable: bool = True
+    """Whether anything of the configuration could be made out."""
 
     def address(self, *parts: str) -> str:
         """Give the address of the page whose route and slug are given."""
@@ -106,6 +108,7 @@ def read_config(site: Path, options: IngestOptions) -> SiteConfig:
         format=chosen if chosen in ("mdx", "md") else "detect",
         keep_case=_table(markdown.get("anchors")).get("maintainCase") is True,
         notes=tuple(dict.fromkeys(notes)),
+        readable=known or file is None,
     )
 
 

@@ -12,7 +12,10 @@ from quire.ingest.readers.markup import BRACES, TAG
 
 _CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
 # `a:b` is a directive to Docusaurus; it is shown, but only after ids have been made.
-_NAME = r"(?<![:\\]):[a-zA-Z](?:[a-zA-Z0-9_-]*[a-zA-Z0-9])?(?![a-zA-Z0-9_:-])(?:\[(?P<label>[^\[\]]*)\])?"
+_NAME = (
+    r"(?<![:\\]):[a-zA-Z](?:[a-zA-Z0-9_-]*[a-zA-Z0-9])?(?![a-zA-Z0-9_:-])"
+    r"(?:\[(?P<label>[^\[\]]*)\])?"
+)
 _DIRECTIVE = re.compile(rf"{_NAME}(?:\{{[^{{}}]*\}})?")
 _MDX = re.compile(
     rf"(?P<code>{_CODE})|<!--.*?-->|(?P<tag>{TAG})|{_NAME}\{{[^{{}}]*\}}"

@@ -78,5 +78,5 @@ def _placed(text: str, tag: re.Match[str]) -> str:
         return text.strip()
     above = tag.string[: tag.start() - len(before)].rstrip().split("\n")[-1]
     if before and (_LISTED.match(above) or above.startswith(before)):
-        return text.replace("\n", f"\n{before}")
+        return re.sub(r"\n(?!\n)", f"\n{before}", text)
     return f"\n\n{text}\n\n"

@@ -282,7 +282,9 @@ def _page(
     file = layout.src / chapter.path
     includes = _includes(layout, file, options)
     text = _expanded(file, includes)
-    parsed = parse_page(text, mdx=False, dialect=_dialect(smart=layout.smart), title=chapter.title or None)
+    parsed = parse_page(
+        text, mdx=False, dialect=_dialect(smart=layout.smart), title=chapter.title or None
+    )
     skipped.extend(includes.notes)
     return Page(
         source=source,
