@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint type check fmt bench golden footprint lock clean
+.PHONY: help run test sites lint type check fmt bench golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -19,6 +19,10 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 test: $(DEV) ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
+
+sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
+	$(BIN)/pytest -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
+	  tests/ingest/test_sphinx_build.py
 
 check: test ## what CI runs
 
@@ -50,8 +54,8 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
 
-clean: ## remove the environment and the sample's data
-	rm -rf $(VENV) .quire
+clean: ## remove the environment, the sample's data and the sites that tests built
+	rm -rf $(VENV) .quire .node
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

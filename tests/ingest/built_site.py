@@ -90,9 +90,11 @@ def _sections(main: html.HtmlElement) -> dict[str, BuiltSection]:
     current = BuiltSection("")
     sections = {"": current}
     for element in main.iter():
-        if element.tag in HEADINGS and element.get("id"):
-            heading = element.text_content().replace("\u200b", "")
-            title = element.tag == "h1" and len(sections) == 1
+        # Sphinx gives the ids to the sections, the others to their headings.
+        if element.tag in (*HEADINGS, "section") and element.get("id"):
+            first = element.xpath("(self::*[not(self::section)] | self::section/*[1])[1]")
+            heading = first[0].text_content().replace("\u200b", "")
+            title = element.tag in ("h1", "section") and len(sections) == 1
             inside = title or element.xpath(NESTED)
             # What stands inside a quote or a list does not end the section around it, and of two
             # equal ids a browser opens the first.

@@ -1,8 +1,11 @@
 """What modules export is worked out from their text; nothing of them is run."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
@@ -163,3 +166,21 @@ def test_an_object_is_found_where_a_function_of_a_package_takes_it(write_book: W
         "url": "u",
     }
     assert find_object(folder / "a.ts", frozenset(("other", "url")), OPTIONS) is None
+
+
+TOKENS = (
+    *"{}[]()`'\"$,;:.=>+-!?&|/*\\\n ",
+    *("a", "b", "1", "=>", "...", "${", "const ", "export default ", "module.exports = "),
+    *("return ", "async ", "function ", "require(", ".map(", "?? ", "=== ", "import a from './a';"),
+)
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=60).map("".join))
+def test_no_text_breaks_the_reading_of_modules(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "a.ts").write_text(text, "utf-8")
+
+    with suppress(UnreadableFile):
+        read(folder)

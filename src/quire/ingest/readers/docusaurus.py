@@ -10,14 +10,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from quire.domain import Book, Page, Skipped
-from quire.errors import UnreadableFile
+from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.docusaurus_config import (
     CURRENT,
     DocsPlugin,
     SiteConfig,
-    choose_version,
     config_file,
     last_version,
     read_config,
@@ -149,7 +148,8 @@ class DocusaurusReader:
             includes = _includes(docs, "", IngestOptions())
             for file in docs.files():
                 with reporting(file.name, []):
-                    _read(docs, file, IngestOptions(), includes)
+                    if "import " in read_text(file, IngestOptions()):
+                        _read(docs, file, IngestOptions(), includes)
             found += [file.path for file in includes.seen.values()]
         found += sorted(
             (site / config.locale.folder).parent.glob("*/docusaurus-plugin-content-docs*/**/*.*")
@@ -191,11 +191,17 @@ def _chosen(root: Path, site: Path, config: SiteConfig, options: IngestOptions) 
     named = [docs for docs in every if docs.folder.resolve() == root.resolve()]
     if named and root.resolve() != site.resolve():
         return named
-    wanted = {
-        plugin.id: choose_version(read_versions(site, plugin), plugin, options.version)
-        for plugin in config.plugins
-    }
-    return [docs for docs in every if docs.version == wanted[docs.plugin.id]]
+    wanted = options.version
+    known = list(dict.fromkeys(docs.version for docs in every))
+    if wanted and wanted not in known:
+        raise UnsupportedSource(f"The book has no version {wanted!r}: use {' or '.join(known)}.")
+    chosen: list[_Docs] = []
+    for plugin in config.plugins:
+        names = read_versions(site, plugin)
+        # Pages that have no such version are the same for every version of the others.
+        name = wanted if wanted in names else last_version(names, plugin)
+        chosen += [docs for docs in every if docs.plugin == plugin and docs.version == name]
+    return chosen
 
 
 def _pages(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> list[Page]:

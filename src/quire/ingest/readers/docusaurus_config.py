@@ -133,20 +133,6 @@ def last_version(names: list[str], plugin: DocsPlugin) -> str:
     return next((name for name in names if name != CURRENT), CURRENT)
 
 
-def choose_version(names: list[str], plugin: DocsPlugin, wanted: str | None) -> str:
-    """Give the version to read: the one that is wanted, or the last.
-
-    Raises:
-        UnsupportedSource: there is no such version, though there are others.
-    """
-    if wanted in names:
-        return wanted or CURRENT
-    # A set of pages without versions is the same for every version of the others.
-    if wanted and len(names) > 1:
-        raise UnsupportedSource(f"The book has no version {wanted!r}: use {_or(names)}.")
-    return last_version(names, plugin)
-
-
 def version_path(name: str, last: str, plugin: DocsPlugin) -> str:
     """Give what stands for a version in its addresses."""
     default = "" if name == last else "next" if name == CURRENT else name
@@ -180,7 +166,7 @@ def _locale(data: Data, options: IngestOptions, notes: list[str]) -> Locale:
     if name != default and isinstance(listed, list) and UNKNOWN not in listed:
         known = [str(each) for each in listed]
         if name not in known:
-            raise UnsupportedSource(f"The book has no locale {name!r}: use {_or(known)}.")
+            raise UnsupportedSource(f"The book has no locale {name!r}: use {' or '.join(known)}.")
     base = f"/{(_text(data, 'baseUrl', notes) or '/').strip('/')}/"
     if "baseUrl" in own:
         base = f"/{(_text(own, 'baseUrl', notes) or '/').strip('/')}/"
@@ -240,10 +226,6 @@ def _plugin(options: Data, site: Path, notes: list[str]) -> DocsPlugin:
 def _relative(path: str, site: Path) -> str:
     """Give a path from the site's folder; one that is absolute was made from that folder."""
     return os.path.relpath(path, site.resolve()) if posixpath.isabs(path) else path
-
-
-def _or(names: list[str]) -> str:
-    return " or ".join(names)
 
 
 def _table(value: object) -> Data:
