@@ -310,15 +310,23 @@ def test_a_sidebar_decides_the_order_and_the_parts(write_book: WriteBook) -> Non
 
 
 @pytest.mark.parametrize(
-    "sidebars", ["module.exports = make();", "module.exports = {main: make()};", "export default ["]
+    ("name", "sidebars"),
+    [
+        ("sidebars.js", "module.exports = make();"),
+        ("sidebars.js", "module.exports = {main: make()};"),
+        ("sidebars.js", "export default ["),
+        ("sidebars.js", "module.exports = {main: " + "{x: [" * 2000 + "]}" * 2000 + "};"),
+        ("sidebars.json", '{"main": ' + '{"x": [' * 400 + "]}" * 400 + "}"),
+    ],
+    ids=["call", "part", "broken", "deep", "deep-json"],
 )
 def test_a_sidebar_that_cannot_be_made_out_is_named_and_the_folders_decide(
-    write_book: WriteBook, sidebars: str
+    write_book: WriteBook, name: str, sidebars: str
 ) -> None:
     site = write_book(
         {
-            CONFIG: config(presets=docs("sidebarPath: './sidebars.js'")),
-            "sidebars.js": sidebars,
+            CONFIG: config(presets=docs(f"sidebarPath: './{name}'")),
+            name: sidebars,
             "docs/2-a.md": "A.",
             "docs/1-b.md": "B.",
         }
@@ -327,7 +335,7 @@ def test_a_sidebar_that_cannot_be_made_out_is_named_and_the_folders_decide(
     book = read(site)
 
     assert [page.source for page in book.pages] == ["docs/1-b.md", "docs/2-a.md"]
-    assert [(s.source, s.failed) for s in book.skipped] == [("sidebars.js", False)]
+    assert [(s.source, s.failed) for s in book.skipped] == [(name, False)]
 
 
 def test_a_sidebar_that_is_not_named_does_not_count(write_book: WriteBook) -> None:
@@ -457,7 +465,7 @@ def test_braces_are_code_where_pages_are_mdx(
 
 def test_pages_are_those_that_the_patterns_of_the_site_leave(write_book: WriteBook) -> None:
     options = "include: ['**/*.md'], exclude: ['**/*.no.md', 'old/**'], numberPrefixParser: false"
-    names = ("1-a.md", "b.mdx", "c.no.md", "old/d.md", "_e/f.md")
+    names = ("9-a.md", "b.mdx", "c.no.md", "old/d.md", "_e/f.md", "10-g/h.md")
     site = write_book(
         {
             CONFIG: config(presets=docs(options)),
@@ -465,7 +473,7 @@ def test_pages_are_those_that_the_patterns_of_the_site_leave(write_book: WriteBo
         }
     )
 
-    assert urls(site) == ["/docs/1-a", "/docs/_e/f"]
+    assert urls(site) == ["/docs/10-g/h", "/docs/9-a", "/docs/_e/f"]
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,14 @@ def test_a_module_that_multiplies_is_given_up(write_book: WriteBook) -> None:
         read(write_book({"a.ts": f"const a0 = () => 1; {doubled} export default a40();"}))
 
 
+@pytest.mark.parametrize("doubled", ["[...a{n}, ...a{n}]", "`${{a{n}}}${{a{n}}}`", "a{n} + a{n}"])
+def test_a_module_that_fills_the_memory_is_given_up(write_book: WriteBook, doubled: str) -> None:
+    start = "[1]" if doubled.startswith("[") else "'x'"
+    lines = "".join(f"const a{n + 1} = {doubled.format(n=n)};" for n in range(60))
+    with pytest.raises(UnreadableFile, match="takes too long"):
+        read(write_book({"a.ts": f"const a0 = {start}; {lines} export default a60;"}))
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.ts"])
 def test_a_module_that_is_not_one_gives_nothing_or_says_so(
     write_book: WriteBook, name: str

@@ -221,8 +221,22 @@ def _pages(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> list[
             doc = _doc(docs, source, page)
             pages[doc.id] = page
             placed.append(doc)
-    ordered = arrange(placed, _sidebars(docs, options, skipped), _categories(docs), _labels(docs))
-    return [replace(pages[id], part=part) for id, part in ordered]
+    return [replace(pages[id], part=part) for id, part in _ordered(docs, placed, options, skipped)]
+
+
+def _ordered(
+    docs: _Docs, placed: list[Doc], options: IngestOptions, skipped: list[Skipped]
+) -> list[tuple[str, str]]:
+    sidebars = _sidebars(docs, options, skipped)
+    categories, labels = _categories(docs), _labels(docs)
+    prefixes = docs.plugin.number_prefixes
+    try:
+        return arrange(placed, sidebars, categories, labels, prefixes=prefixes)
+    except RecursionError:
+        reason = "it is nested too deeply; the folders order the pages"
+        name = docs.below_site(docs.sidebars or docs.folder)
+        skipped.append(Skipped(source=name, reason=reason, failed=False))
+        return arrange(placed, None, categories, labels, prefixes=prefixes)
 
 
 def _read(docs: _Docs, file: SourceFile, options: IngestOptions, includes: Includes) -> _Source:

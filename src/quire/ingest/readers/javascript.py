@@ -32,13 +32,13 @@ class Modules:
     loaded: dict[Path, dict[str, object]] = field(default_factory=dict)
     steps: int = 0
 
-    def count(self) -> None:
-        """Count one step.
+    def count(self, steps: int) -> None:
+        """Count steps.
 
         Raises:
             UnreadableFile: there were too many.
         """
-        self.steps += 1
+        self.steps += steps
         if self.steps > MAX_STEPS:
             raise UnreadableFile("takes too long to work out")
 

@@ -21,8 +21,8 @@ UNKNOWN: Final = Unknown.UNKNOWN
 class Loader(Protocol):
     """Opens the modules that a module asks for."""
 
-    def count(self) -> None:
-        """Count one step; too many are refused."""
+    def count(self, steps: int) -> None:
+        """Count steps; too many are refused."""
         ...
 
     def find(self, file: Path, name: str) -> Path | None:

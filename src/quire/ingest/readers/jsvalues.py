@@ -23,9 +23,11 @@ def evaluate(node: Node, scope: Scope) -> object:
     Raises:
         UnreadableFile: the module computes too much.
     """
-    scope.modules.count()
     visit = _VISITS.get(node.type)
-    return visit(node, scope) if visit else UNKNOWN
+    value = visit(node, scope) if visit else UNKNOWN
+    # A few lines can double a list or a text until it fills the memory.
+    scope.modules.count(1 + (len(value) // 8 if isinstance(value, str | list) else 0))
+    return value
 
 
 def declare(block: Node, scope: Scope) -> None:
