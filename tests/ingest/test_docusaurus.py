@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -396,6 +397,18 @@ def test_partials_that_are_missing_outside_or_circular_are_named(write_book: Wri
         ("does not exist (included by docs/a.mdx)", False),
         ("lies outside the book's folder (included by docs/a.mdx)", True),
     ]
+
+
+@pytest.mark.parametrize("shown", ["<Part>", "<Part", "<Part a={", '<Part a="'])
+def test_partials_that_never_close_take_no_time(write_book: WriteBook, shown: str) -> None:
+    start = "import Part from './_part.mdx';\n\nText.\n\n"
+    site = write_book(
+        {CONFIG: EMPTY, "docs/a.mdx": start + f"{shown}\n\n" * 5_000, "docs/_part.mdx": "P."}
+    )
+
+    started = time.process_time()
+    assert sources(site) == ["docs/a.mdx"]
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

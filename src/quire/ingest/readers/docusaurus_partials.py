@@ -39,7 +39,8 @@ class Partials:
         shown = re.compile(
             rf"(?P<code>{CODE})|<(?P<name>{'|'.join(map(re.escape, names))})"
             rf"(?P<given>(?:\s(?:[^<>\"'{{}}]|\"[^\"]*\"|'[^']*'|{BRACES})*)?)"
-            r"(?:/>|>(?P<children>.*?)</(?P=name)\s*>)",
+            # Bounded: what opens a thousand times and never closes is searched for each time.
+            r"(?:/>|>(?P<children>.{0,5000}?)</(?P=name)\s*>)",
             re.S | re.M,
         )
 
