@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser lint type check fmt bench golden footprint lock clean
+.PHONY: help run test browser sites lint type check fmt bench golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,6 +22,10 @@ test: $(DEV) ## install what is needed and pass every check and test
 
 browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
 	$(BIN)/pytest -m browser -s -q -rs
+
+sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
+	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
+	  tests/ingest/test_sphinx_build.py
 
 check: test ## what CI runs
 
@@ -53,8 +57,8 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
 
-clean: ## remove the environment and the sample's data
-	rm -rf $(VENV) .quire
+clean: ## remove the environment, the sample's data and the sites that tests built
+	rm -rf $(VENV) .quire .node
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

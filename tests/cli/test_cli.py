@@ -163,6 +163,11 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
         (("ingest", "nowhere"), "nowhere does not exist."),
         (("ingest", "."), "is an empty folder."),
         (("ingest", ".", "--format", "word"), "There is no format 'word': use one of docusaurus,"),
+        (("ingest", str(SAMPLE), "--locale", "de"), "The book has no locale 'de': use en."),
+        (
+            ("ingest", str(SAMPLE), "--docs-version", "3"),
+            "The book has no version '3': use current.",
+        ),
         (("ask", "What?"), "No book has been ingested"),
         (("toc",), "No book has been ingested"),
         (("ask", "  "), "A question has 1 to 1000 characters; this has 0."),

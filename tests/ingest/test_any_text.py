@@ -157,6 +157,8 @@ def test_a_file_of_100_mb_is_skipped_with_its_size(kind: str, tmp_path: Path) ->
     write(tmp_path, dict.fromkeys(FILES[kind], ""))
     if kind == "mdbook":
         write(tmp_path, {"src/SUMMARY.md": "- [A](a.md)"})
+    if kind == "docusaurus":
+        write(tmp_path, {"docusaurus.config.js": "module.exports = {};"})
     with (tmp_path / name).open("wb") as file:
         file.truncate(100_000_000)
 

@@ -13,7 +13,6 @@ from quire.errors import (
     DiskFull,
     EmptyBook,
     IngestError,
-    UnreadableFile,
     UnsupportedSource,
 )
 from quire.ingest import pipeline
@@ -46,7 +45,7 @@ def assert_one_sentence(text: str, *, naming: object) -> None:
         (lambda folder: (folder / "good.md").rename(folder / "good.txt"), UnsupportedSource),
         (lambda folder: (folder / "good.md").write_text("---\ntitle: x\n---\n"), EmptyBook),
         (lambda folder: (folder / "good.md").write_bytes(b"\0"), EmptyBook),
-        (lambda folder: (folder / "docusaurus.config.ts").write_bytes(b"\xff"), UnreadableFile),
+        (lambda folder: (folder / "docusaurus.config.ts").write_bytes(b"\xff"), EmptyBook),
     ],
     ids=["missing", "empty", "no-markdown", "no-text", "binary", "config"],
 )

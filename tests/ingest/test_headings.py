@@ -66,15 +66,16 @@ def test_an_explicit_id_is_taken_off_the_heading(
     assert split_explicit_id(heading) == expected
 
 
-def test_mdbook_numbers_repeated_headings_without_looking_further() -> None:
+def test_mdbook_numbers_on_until_an_id_is_free() -> None:
     slugger = MdBookSlugger()
 
-    headings = ("Use It", "Use It", "use-it-1", "Was ist Ä?", "a  b", "C++ & co_x")
+    headings = ("Use It", "Use It", "use-it-1", "Use It", "Was ist Ä?", "a  b", "C++ & co_x")
     assert [slugger.slug(h) for h in headings] == [
         "use-it",
         "use-it-1",
-        "use-it-1",
-        "was-ist-Ä",
+        "use-it-1-1",
+        "use-it-2",
+        "was-ist-ä",
         "a--b",
         "c--co_x",
     ]

@@ -12,6 +12,7 @@ import pytest
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers.notebooks import NotebooksReader
 from quire.ingest.readers.sphinx import SphinxReader
+from tests.ingest.built_site import check, cut, read_built
 
 WriteBook = Callable[[Mapping[str, str]], Path]
 
@@ -143,6 +144,108 @@ Six.
 
 [^a]: A footnote.
 """
+CARE = """\
+====
+Care
+====
+
+.. toctree::
+   :maxdepth: 1
+
+   /lamps
+
+Cleaning
+========
+
+A lamp is cleaned once a week.
+
+.. list-table::
+   :header-rows: 1
+
+   * - Part
+     - Days
+   * - Wick
+     - 2
+
+Cleaning
+========
+
+.. code-block:: python
+
+   clean("lamp")
+
+.. include:: /parts/shared.txt
+
+1.2 Version numbers
+-------------------
+
+They begin with a digit.
+
+``code`` | pipe, *emphasis* and "quotes"
+----------------------------------------
+
+A heading of many marks.
+
+.. _own:
+.. _other:
+
+Two labels
+----------
+
+Both lead here.
+
+A heading that is long enough to be found out: really
+-----------------------------------------------------
+
+.. warning::
+
+   Hot glass.
+
+Cleaning
+--------
+
+The third of that name, one level down.
+"""
+SHARED = """\
+Shared words.
+
+Shared heading
+--------------
+
+It stands in another file.
+"""
+TABLES = """\
+# Tables & lists
+
+Opening words.
+
+## Lists
+
+- One item
+- Another item
+
+## Lists
+
+| a | b |
+| - | - |
+| 1 | 2 |
+
+### `code` *and* more
+
+```python
+light()
+```
+
+## Ünïcödé 日本 heading
+
+Letters of all kinds.
+
+(target)=
+## With a target
+
+Under a target.
+"""
+MORE = {"deep/care.rst": CARE, "parts/shared.txt": SHARED, "deep/tables.md": TABLES}
 BOOK = {
     "conf.py": "project = 'Lamps'\nextensions = ['myst_parser']\nexclude_patterns = ['drafts']\n",
     "index.rst": "Home\n====\n\nWelcome.\n\n.. toctree::\n   :glob:\n\n   lamps\n   deep/*\n",
@@ -167,6 +270,21 @@ def built_ids(folder: Path) -> dict[str, list[str]]:
             found = re.findall(r"<section [^>]*?\bid=\"([^\"]*)\"", text)
             pages[page.relative_to(folder / "_build").as_posix()] = found
     return pages
+
+
+def test_every_chunk_has_its_place_in_the_built_book(
+    write_book: WriteBook, say: Callable[[str], None]
+) -> None:
+    folder = write_book({**BOOK, **MORE})
+    built_ids(folder)
+    pages = read_built(folder / "_build", main="//*[@role='main']", site="https://x.y/")
+
+    book = SphinxReader().read(folder, IngestOptions(site_url="https://x.y"))
+
+    checked = check(cut(book), pages)
+    say(f"small book by Sphinx: {checked}")
+    assert checked.wrong == ()
+    assert checked.chunks > 15
 
 
 def test_pages_and_anchors_are_those_of_the_built_book(write_book: WriteBook) -> None:

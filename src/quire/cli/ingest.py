@@ -28,14 +28,28 @@ SHOWN = 20
     metavar="KIND",
     help=f"Format of the book, where Quire takes it for another: {', '.join(KINDS)}.",
 )
+@click.option("--locale", help="Language of a Docusaurus site (QUIRE_INGEST__LOCALE).")
+@click.option(
+    "--docs-version", help="Version of a Docusaurus site, or `current` (QUIRE_INGEST__VERSION)."
+)
 @data_option
-def command(path: Path, book: str | None, kind: str | None, data_dir: Path | None) -> None:
+def command(
+    path: Path,
+    book: str | None,
+    kind: str | None,
+    locale: str | None,
+    docs_version: str | None,
+    data_dir: Path | None,
+) -> None:
     """Read the book at PATH and bring its index up to date.
 
     Only what changed is embedded. Readers keep the old index until the new one is complete. The
     exit code is 0, or 3 if pages had to be left out.
     """
     settings = settings_from(data_dir)
+    chosen = {k: v for k, v in (("locale", locale), ("version", docs_version)) if v is not None}
+    ingest = settings.ingest.model_copy(update=chosen)
+    settings = settings.model_copy(update={"ingest": ingest})
     failed = run_ingest(path, book, settings, Console(stderr=True), kind)
     sys.exit(PARTLY if failed else 0)
 

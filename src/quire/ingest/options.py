@@ -14,6 +14,10 @@ class IngestOptions(BaseModel):
     """PDF and EPUB files larger than this are skipped and reported."""
     site_url: str | None = None
     """Address of the published book, where the book's own configuration does not say it."""
+    locale: str | None = None
+    """Language of a Docusaurus site to read; by default the site's own."""
+    version: str | None = None
+    """Version of a Docusaurus site to read, such as `2.0` or `current`; by default the last."""
     target_tokens: int = Field(220, ge=20)
     """Blocks of a section are gathered until they reach this size."""
     max_tokens: int = Field(420, ge=40)

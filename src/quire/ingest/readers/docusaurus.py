@@ -2,33 +2,59 @@
 
 import json
 import os
-import posixpath
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
 from quire.domain import Book, Page, Skipped
-from quire.errors import UnreadableFile
+from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.docusaurus_config import (
+    CURRENT,
+    DocsPlugin,
+    SiteConfig,
+    config_file,
+    last_version,
+    read_config,
+    read_versions,
+    version_path,
+)
+from quire.ingest.readers.docusaurus_headings import dialect
+from quire.ingest.readers.docusaurus_partials import Partials
+from quire.ingest.readers.docusaurus_routes import (
+    EXCLUDED,
+    is_index,
+    matches,
+    page_id,
+    page_slug,
+    split_prefix,
+)
+from quire.ingest.readers.docusaurus_sidebars import (
+    Category,
+    Doc,
+    Translate,
+    arrange,
+    as_position,
+    read_category,
+)
+from quire.ingest.readers.folder import address
+from quire.ingest.readers.includes import Includes
+from quire.ingest.readers.javascript import read_module
+from quire.ingest.readers.jsscope import UNKNOWN
 from quire.ingest.readers.markdown import (
-    ParsedPage,
+    Dialect,
     markdown_files,
     parse_page,
     read_start,
     read_text,
     reporting,
+    write_ids,
 )
-
-_CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
-_PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
-# Dates and version numbers look like prefixes but are names.
-_NOT_PREFIX = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$|^\d+[-_.]\d+.*$")
-_COMMENT = re.compile(r"(?:^|(?<=[\s,;{}()\[\]]))(?://[^\n]*|/\*.*?\*/)", re.M | re.S)
+from quire.ingest.readers.markup import split_front_matter
 
 _SIGN = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
 _OTHERS = ("book.toml", "SUMMARY.md", "mkdocs.yml", "mkdocs.yaml", "_toctree.yml", "docs")
@@ -36,124 +62,69 @@ _LOOKED_AT = 500
 """How many pages are opened to find out who they are written for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteConfig:
-    """What decides the addresses of a Docusaurus site."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Docs:
+    """The pages of one docs plugin, in one version."""
 
-    title: str
-    url: str
-    base_url: str
-    route: str
-    docs: str
-    trailing_slash: bool | None
+    site: Path
+    config: SiteConfig
+    plugin: DocsPlugin
+    version: str
+    route: tuple[str, str]
+    """What stands before the slugs of its pages: the plugin's route and the version's."""
 
-    def address(self, slug: str) -> str:
-        """Give the address of the page whose slug is `slug`."""
-        path = "/".join(p.strip("/") for p in (self.base_url, self.route, slug) if p.strip("/"))
-        if path == self.base_url.strip("/"):
-            return f"{self.url}/{path}/" if path else f"{self.url}/"
-        bare = f"{self.url}/{path}"
-        if self.trailing_slash is True:
-            return f"{bare}/"
-        if self.trailing_slash is None and slug.endswith("/"):
-            return f"{bare}/"
-        return bare
+    @property
+    def folder(self) -> Path:
+        """Where the pages lie."""
+        if self.version == CURRENT:
+            return self.site / self.plugin.path
+        return self.site / self.plugin.named("versioned_docs") / f"version-{self.version}"
 
+    @property
+    def sidebars(self) -> Path | None:
+        """The file that orders the pages, if there is one."""
+        if self.version == CURRENT:
+            return self.site / self.plugin.sidebars if self.plugin.sidebars else None
+        folder = self.site / self.plugin.named("versioned_sidebars")
+        return folder / f"version-{self.version}-sidebars.json"
 
-@dataclass(frozen=True, slots=True)
-class Category:
-    """A folder of pages: its label and its place."""
+    @property
+    def translations(self) -> Path:
+        """Where pages lie that were translated; beside it, `.json`, the labels."""
+        mine = "" if self.plugin.id == "default" else f"-{self.plugin.id}"
+        name = CURRENT if self.version == CURRENT else f"version-{self.version}"
+        folder = self.site / self.config.locale.folder
+        return folder / f"docusaurus-plugin-content-docs{mine}" / name
 
-    label: str
-    position: float
+    def files(self, skipped: list[Skipped] | None = None) -> Iterator[SourceFile]:
+        """Give the files that are pages, each where its translation lies if it has one."""
+        include = self.plugin.include or ("**/*.{md,mdx}",)
+        exclude = EXCLUDED if self.plugin.exclude is None else self.plugin.exclude
+        for file in markdown_files(self.folder, skipped, private=(".",)):
+            if matches(file.name, include) and not matches(file.name, exclude):
+                translated = self.translations / file.name
+                yield SourceFile(translated if translated.is_file() else file.path, file.name)
 
+    def below_site(self, path: Path) -> str:
+        """Give the name of a file; the pages may lie beside the site: `path: '../docs'`."""
+        return Path(os.path.relpath(path, self.site)).as_posix()
 
-def _setting(config: str, name: str) -> str | None:
-    found = re.search(rf"\b{name}\s*:\s*(['\"`])(.*?)(?<!\\)\1", config)
-    return found[2].replace("\\'", "'") if found else None
-
-
-def _inside(config: str, name: str) -> str:
-    """Give what stands in the braces behind `name:`, without what stands in braces further in."""
-    kept: list[str] = []
-    for found in re.finditer(rf"\b{name}\s*:\s*\{{", config):
-        depth = 1
-        for char in config[found.end() :]:
-            depth += (char == "{") - (char == "}")
-            if depth == 0:
-                break
-            if depth == 1:
-                kept.append(char)
-    return "".join(kept)
-
-
-def read_config(root: Path, options: IngestOptions) -> SiteConfig:
-    """Read what is needed of `docusaurus.config.*` without running it.
-
-    Raises:
-        UnreadableFile: the file cannot be opened or is not text.
-    """
-    source = next((root / name for name in _CONFIGS if (root / name).is_file()), None)
-    try:
-        config = _COMMENT.sub("", source.read_text("utf-8")) if source else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableFile(f"{source} cannot be read as text.") from error
-    inside = _inside(config, "docs")
-    slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", config)
-    route = _setting(inside, "routeBasePath")
-    return SiteConfig(
-        title=_setting(config, "title") or root.resolve().name,
-        url=(options.site_url or _setting(config, "url") or "").rstrip("/"),
-        base_url=_setting(config, "baseUrl") or "/",
-        route="docs" if route is None else route,
-        docs=_setting(inside, "path") or "docs",
-        trailing_slash=None if not slash else slash[1] == "true",
-    )
+    def is_mdx(self, name: str, front_matter: dict[str, Any]) -> bool:
+        """Tell whether braces and tags in a file are code."""
+        own = front_matter.get("mdx")
+        chosen = own.get("format") if isinstance(own, dict) else None
+        chosen = chosen or self.config.format
+        return name.endswith(".mdx") if chosen == "detect" else chosen == "mdx"
 
 
-def split_prefix(name: str) -> tuple[float | None, str]:
-    """Split `02-control` into its position and its name."""
-    found = None if _NOT_PREFIX.match(name) else _PREFIX.match(name)
-    return (float(found[1]), found[2]) if found else (None, name)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A page as it is written, with what it imports in its place."""
 
-
-def page_slug(name: str, front_matter: dict[str, Any]) -> str:
-    """Give the page's slug below the docs route, as Docusaurus makes it."""
-    path = PurePosixPath(name)
-    folders = [split_prefix(part)[1] for part in path.parent.parts]
-    _, stem = split_prefix(path.stem)
-    slug = front_matter.get("slug")
-    if isinstance(slug, str) and slug.startswith("/"):
-        return slug
-    if isinstance(slug, str) and slug:
-        whole = posixpath.normpath("/" + "/".join([*folders, slug]))
-        return f"{whole}/" if slug.endswith("/") and whole != "/" else whole
-    # By the name as written: `02-index.md` is a page like any other.
-    at_index = path.stem.lower() in ("index", "readme", path.parent.name.lower())
-    last = "" if at_index else str(front_matter.get("id") or stem)
-    return "/" + "/".join([*folders, last])
-
-
-def read_category(folder: Path) -> Category:
-    """Read a folder's `_category_` file, or make its label from its name."""
-    position, name = split_prefix(folder.name)
-    data: dict[str, Any] = {}
-    for file in sorted(folder.glob("_category_.*")):
-        try:
-            text = file.read_text("utf-8")
-            loaded = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
-        except (ValueError, yaml.YAMLError, OSError, RecursionError):
-            continue
-        data = loaded if isinstance(loaded, dict) else {}
-    return Category(str(data.get("label") or name), _place(data.get("position", position)))
-
-
-def _place(value: object) -> float:
-    """Give a position as a number; what is none comes last."""
-    try:
-        return float(str(value))
-    except ValueError:
-        return float("inf")
+    file: SourceFile
+    text: str
+    front_matter: dict[str, Any]
+    mdx: bool
 
 
 class DocusaurusReader:
@@ -166,46 +137,202 @@ class DocusaurusReader:
         return _site(root) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the pages and the files that decide their addresses and order."""
+        """List what decides the pages, their addresses and their order, in every version."""
         site = _site(root) or root
-        docs = site / read_config(site, IngestOptions()).docs
-        categories = (SourceFile(p, str(p.relative_to(docs))) for p in docs.rglob("_category_.*"))
-        return [
-            *(SourceFile(site / name, name) for name in _CONFIGS if (site / name).is_file()),
-            *sorted((_below(site, docs, f) for f in categories), key=lambda f: f.name),
-            *(_below(site, docs, f) for f in markdown_files(docs)),
-        ]
+        config = read_config(site, IngestOptions())
+        found = [config_file(site)]
+        for docs in _every(site, config):
+            found += [site / docs.plugin.named("versions.json"), docs.sidebars]
+            found += sorted(docs.folder.rglob("_category_.*"))
+            found += [f.path for f in markdown_files(docs.folder, private=(".",))]
+            includes = _includes(docs, "", IngestOptions())
+            for file in docs.files():
+                with reporting(file.name, []):
+                    if "import " in read_text(file, IngestOptions()):
+                        _read(docs, file, IngestOptions(), includes)
+            found += [file.path for file in includes.seen.values()]
+        found += sorted(
+            (site / config.locale.folder).parent.glob("*/docusaurus-plugin-content-docs*/**/*.*")
+        )
+        unique = {path.resolve(): path for path in found if path and path.is_file()}
+        return [SourceFile(p, Path(os.path.relpath(p, site)).as_posix()) for p in unique.values()]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every published page."""
+        """Read every published page.
+
+        Raises:
+            UnsupportedSource: the site has no such version or language.
+        """
         site = _site(root) or root
         config = read_config(site, options)
-        docs = site / config.docs
-        found: list[tuple[tuple[tuple[float, str], ...], Page]] = []
-        skipped: list[Skipped] = []
-        for file in markdown_files(docs, skipped):
-            where = _below(site, docs, file)
-            with reporting(where.name, skipped):
-                parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
-                hidden = next(
-                    (k for k in ("draft", "unlisted") if parsed.front_matter.get(k)), None
-                )
-                if hidden:
-                    skipped.append(Skipped(source=where.name, reason=f"is {hidden}", failed=False))
-                else:
-                    page = _page(docs, file, where, parsed, config)
-                    found.append((_order(docs, file, parsed), page))
-        pages = tuple(page for _, page in sorted(found, key=lambda pair: pair[0]))
-        return Book(title=config.title, kind=self.kind, pages=pages, skipped=tuple(skipped))
+        source = config_file(site)
+        skipped = [
+            Skipped(source=source.name if source else "", reason=note, failed=not config.readable)
+            for note in config.notes
+        ]
+        pages: list[Page] = []
+        for docs in _chosen(root, site, config, options):
+            pages += _pages(docs, options, skipped)
+        return Book(title=config.title, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+
+
+def _every(site: Path, config: SiteConfig) -> Iterator[_Docs]:
+    for plugin in config.plugins:
+        names = read_versions(site, plugin)
+        last = last_version(names, plugin)
+        for name in names:
+            route = (plugin.route, version_path(name, last, plugin))
+            yield _Docs(site=site, config=config, plugin=plugin, version=name, route=route)
+
+
+def _chosen(root: Path, site: Path, config: SiteConfig, options: IngestOptions) -> list[_Docs]:
+    every = list(_every(site, config))
+    # A docs folder of the site that is named itself stands for its own pages only.
+    named = [docs for docs in every if docs.folder.resolve() == root.resolve()]
+    if named and root.resolve() != site.resolve():
+        return named
+    wanted = options.version
+    known = list(dict.fromkeys(docs.version for docs in every))
+    if wanted and wanted not in known:
+        raise UnsupportedSource(f"The book has no version {wanted!r}: use {' or '.join(known)}.")
+    chosen: list[_Docs] = []
+    for plugin in config.plugins:
+        names = read_versions(site, plugin)
+        # Pages that have no such version are the same for every version of the others.
+        name = wanted if wanted in names else last_version(names, plugin)
+        chosen += [docs for docs in every if docs.plugin == plugin and docs.version == name]
+    return chosen
+
+
+def _pages(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> list[Page]:
+    pages: dict[str, Page] = {}
+    placed: list[Doc] = []
+    for file in docs.files(skipped):
+        name = docs.below_site(file.path)
+        with reporting(name, skipped):
+            includes = _includes(docs, name, options)
+            source = _read(docs, file, options, includes)
+            skipped += includes.notes
+            hidden = next((k for k in ("draft", "unlisted") if source.front_matter.get(k)), None)
+            if hidden:
+                skipped.append(Skipped(source=name, reason=f"is {hidden}", failed=False))
+                continue
+            page = _page(docs, name, source)
+            doc = _doc(docs, source, page)
+            pages[doc.id] = page
+            placed.append(doc)
+    return [replace(pages[id], part=part) for id, part in _ordered(docs, placed, options, skipped)]
+
+
+def _ordered(
+    docs: _Docs, placed: list[Doc], options: IngestOptions, skipped: list[Skipped]
+) -> list[tuple[str, str]]:
+    sidebars = _sidebars(docs, options, skipped)
+    categories, labels = _categories(docs), _labels(docs)
+    prefixes = docs.plugin.number_prefixes
+    try:
+        return arrange(placed, sidebars, categories, labels, prefixes=prefixes)
+    except RecursionError:
+        reason = "it is nested too deeply; the folders order the pages"
+        name = docs.below_site(docs.sidebars or docs.folder)
+        skipped.append(Skipped(source=name, reason=reason, failed=False))
+        return arrange(placed, None, categories, labels, prefixes=prefixes)
+
+
+def _read(docs: _Docs, file: SourceFile, options: IngestOptions, includes: Includes) -> _Source:
+    text = read_text(file, options)
+    front_matter, _ = split_front_matter(re.sub(r"\r\n?", "\n", text))
+    mdx = docs.is_mdx(file.name, front_matter)
+
+    def prepare(body: str, path: Path) -> str:
+        inner = docs.is_mdx(path.name, {})
+        # Each file has its headings counted for itself.
+        return write_ids(body, mdx=inner, dialect=_dialect(docs, mdx=inner))
+
+    if mdx:
+        partials = Partials(site=docs.site, includes=includes, prepare=prepare)
+        text = partials.expand(text, file.path)
+    return _Source(file=file, text=text, front_matter=front_matter, mdx=mdx)
+
+
+def _dialect(docs: _Docs, *, mdx: bool) -> Dialect:
+    return dialect(mdx=mdx, keep_case=docs.config.keep_case)
+
+
+def _includes(docs: _Docs, page: str, options: IngestOptions) -> Includes:
+    return Includes(page=page, home=docs.site, folders=(docs.site, docs.folder), options=options)
+
+
+def _page(docs: _Docs, name: str, source: _Source) -> Page:
+    parsed = parse_page(source.text, mdx=source.mdx, dialect=_dialect(docs, mdx=source.mdx))
+    prefixes = docs.plugin.number_prefixes
+    own = page_id(source.file.name, source.front_matter, prefixes=prefixes).rpartition("/")[2]
+    slug = page_slug(source.file.name, source.front_matter, prefixes=prefixes)
+    return Page(
+        source=name,
+        title=str(source.front_matter.get("title") or parsed.heading or own),
+        part="",
+        url=address(docs.config.address(*docs.route, slug)),
+        sections=parsed.sections,
+    )
+
+
+def _doc(docs: _Docs, source: _Source, page: Page) -> Doc:
+    name, front_matter = source.file.name, source.front_matter
+    prefixes = docs.plugin.number_prefixes
+    number = split_prefix(PurePosixPath(name).stem)[0] if prefixes else None
+    position = as_position(front_matter.get("sidebar_position"))
+    return Doc(
+        id=page_id(name, front_matter, prefixes=prefixes),
+        name=name,
+        label=str(front_matter.get("sidebar_label") or page.title),
+        position=number if position is None else position,
+        index=is_index(name),
+    )
+
+
+def _categories(docs: _Docs) -> dict[str, Category]:
+    folders = {file.parent for file in docs.folder.rglob("_category_.*")}
+    return {f.relative_to(docs.folder).as_posix(): read_category(f) for f in folders}
+
+
+def _sidebars(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> object:
+    file = docs.sidebars
+    if not docs.plugin.has_sidebars or not file or not file.is_file():
+        return None
+    note = "the order of its pages, which only running it would tell; their folders order them"
+    try:
+        sidebars = read_module(file, docs.site, options)
+    except UnreadableFile as error:
+        sidebars, note = None, f"it {error}; the folders order the pages"
+    if not isinstance(sidebars, dict) or UNKNOWN in sidebars.values():
+        skipped.append(Skipped(source=docs.below_site(file), reason=note, failed=False))
+    return sidebars
+
+
+def _labels(docs: _Docs) -> Translate:
+    file = docs.translations.with_name(f"{docs.translations.name}.json")
+    try:
+        said = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        said = {}
+
+    def translate(sidebar: str, label: str) -> str:
+        entry = said.get(f"sidebar.{sidebar}.category.{label}") if isinstance(said, dict) else None
+        message = entry.get("message") if isinstance(entry, dict) else None
+        return message if isinstance(message, str) else label
+
+    return translate
 
 
 def _site(root: Path) -> Path | None:
-    if _configured(root):
+    if config_file(root):
         return root
     above = root.resolve().parent
-    if _configured(above):
-        docs = above / read_config(above, IngestOptions()).docs
-        return above if docs.resolve() == root.resolve() else None
+    if config_file(above):
+        plugins = read_config(above, IngestOptions()).plugins
+        folders = [(above / plugin.path).resolve() for plugin in plugins]
+        return above if root.resolve() in folders else None
     # Without a configuration the defaults hold, if the pages are written for Docusaurus.
     if _written_for_docusaurus(root / "docs"):
         return root
@@ -231,7 +358,7 @@ def _site_below(root: Path) -> Path | None:
 
 def _is_site(folder: Path) -> bool:
     try:
-        return _configured(folder) or _written_for_docusaurus(folder / "docs")
+        return config_file(folder) is not None or _written_for_docusaurus(folder / "docs")
     except OSError:
         # A folder that may not be opened is reported when the book is read.
         return False
@@ -250,34 +377,3 @@ def _written_for_docusaurus(docs: Path) -> bool:
         signs.update(_SIGN.findall(head.split("\n---", 1)[0] if head[:3] == "---" else ""))
     # Others know slugs, too.
     return bool(signs & {"sidebar_position", "sidebar_label"} or {"slug", ".mdx"} <= signs)
-
-
-def _configured(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _CONFIGS)
-
-
-def _below(site: Path, docs: Path, file: SourceFile) -> SourceFile:
-    # The pages may lie beside the site: `path: '../docs'`.
-    return SourceFile(file.path, Path(os.path.relpath(docs / file.name, site)).as_posix())
-
-
-def _order(docs: Path, file: SourceFile, parsed: ParsedPage) -> tuple[tuple[float, str], ...]:
-    place = PurePosixPath(file.name)
-    folders = [docs.joinpath(*place.parts[:n]) for n in range(1, len(place.parts))]
-    position = _place(parsed.front_matter.get("sidebar_position", split_prefix(place.stem)[0]))
-    return (*((read_category(f).position, f.name) for f in folders), (position, place.name))
-
-
-def _page(
-    docs: Path, file: SourceFile, where: SourceFile, parsed: ParsedPage, config: SiteConfig
-) -> Page:
-    place = PurePosixPath(file.name)
-    title = parsed.front_matter.get("title") or parsed.heading or split_prefix(place.stem)[1]
-    part = read_category(docs / place.parts[0]).label if len(place.parts) > 1 else ""
-    return Page(
-        source=where.name,
-        title=str(title),
-        part=part,
-        url=config.address(page_slug(file.name, parsed.front_matter)),
-        sections=parsed.sections,
-    )

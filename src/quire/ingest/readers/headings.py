@@ -12,6 +12,9 @@ _ATTRIBUTES = re.compile(
 )
 _BRACKETED = re.compile(r"[ \t]*\[\[([^\[\]]*)\]\][ \t]*$")
 
+# Symbols that Unicode counts as alphabetic.
+_CIRCLED = re.compile("[Ⓐ-ⓩ\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
+
 
 def split_explicit_id(heading: str) -> tuple[str, str | None]:
     """Give the heading's text and the id its author wrote behind it, if any."""
@@ -36,7 +39,12 @@ def split_bracketed_id(heading: str) -> tuple[str, str | None]:
 
 def _kept(char: str) -> bool:
     category = unicodedata.category(char)
-    return char in " -" or category[0] in "LM" or category in ("Nd", "Nl", "Pc")
+    return (
+        char in " -"
+        or category[0] in "LM"
+        or category in ("Nd", "Nl", "Pc")
+        or (category == "So" and bool(_CIRCLED.match(char)))
+    )
 
 
 class Slugger(Protocol):
@@ -50,12 +58,14 @@ class Slugger(Protocol):
 class GithubSlugger:
     """Ids for the headings of one page, by the rules Docusaurus and GitHub share."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_case: bool = False) -> None:
         self._seen: dict[str, int] = {}
+        self._keep_case = keep_case
 
     def slug(self, text: str) -> str:
         """Give the id of the next heading; a repeated text gets a number."""
-        base = "".join(c for c in text.lower() if _kept(c)).replace(" ", "-")
+        cased = text if self._keep_case else text.lower()
+        base = "".join(c for c in cased if _kept(c)).replace(" ", "-")
         result = base
         while result in self._seen:
             self._seen[base] += 1
@@ -65,21 +75,26 @@ class GithubSlugger:
 
 
 class MdBookSlugger:
-    """Ids by the rules of mdBook, which does not look whether a numbered id is taken."""
+    """Ids by the rules of mdBook."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._used: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def slug(self, text: str) -> str:
-        """Give the id of the next heading; a repeated text gets a number."""
+        """Give the id of the next heading; one that is taken gets a number."""
         base = "".join(
-            "-" if c.isspace() else c.lower() if c.isascii() else c
+            "-" if c.isspace() else c.lower()
             for c in text.strip()
             if c.isalnum() or c in "_-" or c.isspace()
         )
-        count = self._seen.get(base, 0)
-        self._seen[base] = count + 1
-        return f"{base}-{count}" if count else base
+        result, count = base, self._last.get(base, 0)
+        while result in self._used:
+            count += 1
+            result = f"{base}-{count}"
+        self._used.add(result)
+        self._last[base] = count
+        return result
 
 
 class TocSlugger:

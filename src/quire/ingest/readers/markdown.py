@@ -36,6 +36,7 @@ _KINDS: dict[str, BlockKind] = {
     "blockquote_open": "quote",
     "container_admonition_open": "admonition",
 }
+_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
 _ADMONITION = re.compile(r"^[\w-]+(?:\[[^\]]*\]|\s.*)?$")
 
 
@@ -59,6 +60,10 @@ class Dialect:
     """Takes the id that its author wrote off a heading."""
     rewrite: Callable[[str], str] = lambda body: body
     """Turns the generator's own syntax into Markdown."""
+    slug_text: Callable[[str], str] | None = None
+    """Gives what an id is made of from a heading's source; by default, the words one sees."""
+    titles_have_ids: bool = True
+    """Whether headings of the first level can be linked to."""
 
 
 GITHUB = Dialect()
@@ -98,9 +103,9 @@ def parse_page(
     """
     try:
         front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
-        body = dialect.rewrite(body)
-        body = strip_markup(body, mdx=mdx, code=() if mdx else _indented_code(body))
-        heading, sections = _sections(body, dialect, title, mdx=mdx)
+        source = dialect.rewrite(body)
+        body = _text_of(source, mdx=mdx)
+        heading, sections = _sections(body, source, dialect, title, mdx=mdx)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
     if not title and front_matter.get("title"):
@@ -117,6 +122,26 @@ def parse_page(
             if s.blocks
         ),
     )
+
+
+def write_ids(body: str, *, mdx: bool, dialect: Dialect = GITHUB) -> str:
+    """Give the text with its id behind every heading, as if its author had written it there.
+
+    Raises:
+        UnreadableFile: a comment is never closed.
+    """
+    tokens = _parser(mdx=mdx).parse(_text_of(body, mdx=mdx))
+    lines = body.split("\n")
+    for token, (_, anchor) in _headings(tokens, body, dialect):
+        assert token.map
+        line = token.map[0] if token.markup.startswith("#") else token.map[1] - 2
+        if anchor and token.tag != "h1":
+            lines[line] = _CLOSING.sub("", dialect.split_id(lines[line])[0]) + f" {{#{anchor}}}"
+    return "\n".join(lines)
+
+
+def _text_of(source: str, *, mdx: bool) -> str:
+    return strip_markup(source, mdx=mdx, code=() if mdx else _indented_code(source))
 
 
 def _indented_code(body: str) -> list[tuple[int, int]]:
@@ -147,27 +172,55 @@ def parse_blocks(text: str) -> tuple[Block, ...]:
     return tuple(block for token, text in _pieces(tokens, lines) if (block := _block(token, text)))
 
 
+def _headings(
+    tokens: list[Token], source: str, dialect: Dialect
+) -> list[tuple[Token, tuple[str, str]]]:
+    """Give every heading with its words and its id, those inside quotes and lists, too."""
+    lines = source.split("\n")
+    found = [
+        (token, tokens[index + 1].content, dialect.split_id(tokens[index + 1].content))
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    slugger = dialect.slugger(frozenset(given for *_, (_, given) in found if given))
+    made: list[tuple[Token, tuple[str, str]]] = []
+    for token, content, (heading, given) in found:
+        words = inline_plain(heading)
+        text = words
+        if dialect.slug_text and not given:
+            text = dialect.slug_text(content if token.level else _written(token, lines))
+        made.append((token, (words, given or slugger.slug(text))))
+    return made
+
+
+def _written(token: Token, lines: list[str]) -> str:
+    """Give a heading as it stands in the file, without the marks that make it one."""
+    assert token.map
+    start, end = token.map
+    if token.markup.startswith("#"):
+        return _CLOSING.sub("", lines[start].strip().lstrip("#")).strip(" \t")
+    return "\n".join(line.strip() for line in lines[start : end - 1])
+
+
 def _sections(
-    body: str, dialect: Dialect, known: str | None, *, mdx: bool
+    body: str, source: str, dialect: Dialect, known: str | None, *, mdx: bool
 ) -> tuple[str | None, list[_Open]]:
     tokens = _parser(mdx=mdx).parse(body)
-    headings = {
-        id(token): dialect.split_id(tokens[index + 1].content)
-        for index, token in enumerate(tokens)
-        if token.type == "heading_open" and token.level == 0
-    }
-    slugger = dialect.slugger(frozenset(given for _, given in headings.values() if given))
+    headings = {id(token): found for token, found in _headings(tokens, source, dialect)}
     title: str | None = None
     trail: list[tuple[int, str]] = []
     sections = [_Open(path=(), anchor="")]
     for token, text in _pieces(tokens, body.split("\n")):
         if token and token.type == "heading_open":
             level = int(token.tag[1])
-            words, explicit = headings[id(token)]
-            words = inline_plain(words)
-            anchor = explicit or slugger.slug(words)
+            words, anchor = headings[id(token)]
+            if level == 1 and not dialect.titles_have_ids:
+                # The nearest place above that a link can lead to.
+                anchor = sections[-1].anchor
             if title is None and (level == 1 or (words == known and len(sections) == 1)):
-                title, anchor, trail = words, "" if level == 1 else anchor, []
+                title, trail = words, []
+                if level == 1 and len(sections) == 1:
+                    anchor = ""
             else:
                 trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
             sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))

@@ -12,20 +12,23 @@ from quire.ingest.readers.headings import split_explicit_id
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+# Possessive, so that a tag that never ends is given up at once.
+TAG = rf"</?[A-Za-z][\w.:-]*+(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?/?>|</?>"
+# Bounded: what opens a thousand times and never closes must not be searched for each time.
+CODE = (
+    rf"{_FENCED}"
+    r"|(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){1,5000}?(?<!`)(?P=tick)(?!`)"
+)
 _MARKUP = (
-    # Bounded: what opens a thousand times and never closes must not be searched for each time.
-    rf"(?P<code>{_FENCED}"
-    r"|(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){1,5000}?(?<!`)(?P=tick)(?!`))"
+    rf"(?P<code>{CODE})"
     r"|(?P<math>\$\$.+?\$\$|(?<![\\$\w])\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d))"
     r"|(?P<comment><!--.*?-->|\{/\*.*?\*/\})"
     r"|(?P<open><!--|\{/\*)"
     r"|(?P<esm>^(?:import\s+(?:[\w{*](?:(?!\n[ \t]*\n)[^;'\"]){0,1000}?\sfrom\s+)?['\"][^\n]*"
     r"|export\s+(?:(?:const|let|var|function|class|default|async)\b|[{*])"
     r".*?(?=\n[ \t]*\n(?![ \t)\]}])|\Z)))"
-    # Possessive, so that a tag that never ends is given up at once.
-    r"|(?P<tag></?[A-Za-z][\w.:-]*+"
-    rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{_BRACES})*+)?/?>|</?>)"
+    rf"|(?P<tag>{TAG})"
 )
 # What a listing or a figure is called is text of the page, though it stands in a tag.
 _CAPTION = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
@@ -35,7 +38,7 @@ _DIVIDING = re.compile(
     re.I,
 )
 _MD = re.compile(_MARKUP, re.S | re.M)
-_MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){_BRACES})", re.S | re.M)
+_MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){BRACES})", re.S | re.M)
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:

@@ -6,9 +6,12 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote
+
+from markdown_it.token import Token
 
 from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile, UnsupportedSource
@@ -17,6 +20,7 @@ from quire.ingest.readers import SourceFile
 from quire.ingest.readers.contents import Chapter, once
 from quire.ingest.readers.headings import MdBookSlugger, split_attributes
 from quire.ingest.readers.includes import Includes, in_fences, select_lines
+from quire.ingest.readers.inlinetext import inline_text
 from quire.ingest.readers.markdown import Dialect, parse_page, read_text, reporting
 from quire.ingest.readers.markup import strip_markup
 from quire.prose.plain import inline_plain
@@ -39,6 +43,8 @@ class _Layout:
     src: Path
     title: str
     site: str
+    smart: bool
+    """Whether quotes and dashes are made typographic."""
 
 
 def _hide_lines(body: str) -> str:
@@ -53,9 +59,26 @@ def _hide_lines(body: str) -> str:
     return "\n".join(kept)
 
 
-_DIALECT = Dialect(
-    slugger=lambda _: MdBookSlugger(), split_id=split_attributes, rewrite=_hide_lines
-)
+def _heading_text(source: str, *, smart: bool) -> str:
+    """Give what an id is made of: the words of a heading, without pictures."""
+
+    def shown(token: Token) -> str:
+        if token.type == "text" and smart:
+            # Typographic dashes are no part of an id; hyphens are.
+            return re.sub("-{2,}", "", token.content)
+        kept = ("text", "text_special", "code_inline")
+        return "\n" if token.type == "softbreak" else token.content if token.type in kept else ""
+
+    return inline_text(split_attributes(source)[0], shown)
+
+
+def _dialect(*, smart: bool) -> Dialect:
+    return Dialect(
+        slugger=lambda _: MdBookSlugger(),
+        split_id=split_attributes,
+        rewrite=_hide_lines,
+        slug_text=partial(_heading_text, smart=smart),
+    )
 
 
 def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
@@ -204,6 +227,7 @@ def _layout(root: Path, options: IngestOptions) -> _Layout:
         src=src,
         title=str(book.get("title") or ""),
         site=(options.site_url or str(html.get("site-url") or "")).rstrip("/"),
+        smart=html.get("smart-punctuation") is not False,
     )
 
 
@@ -258,7 +282,9 @@ def _page(
     file = layout.src / chapter.path
     includes = _includes(layout, file, options)
     text = _expanded(file, includes)
-    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
+    parsed = parse_page(
+        text, mdx=False, dialect=_dialect(smart=layout.smart), title=chapter.title or None
+    )
     skipped.extend(includes.notes)
     return Page(
         source=source,
