@@ -164,10 +164,19 @@ def test_case_accents_and_quotation_marks_tell_no_sentences_apart() -> None:
         ),
         ("$f$ is the focal length here.", "is the focal length here."),
         ("The glass bends light[^1] in this way.", "The glass bends,in this way."),
+        ("The glass still bends all light in tf2.[^1]", "The glass still bends all light in"),
         ("See ![a lens](lens.png) how the glass bends.", "See,the glass bends."),
         ("It glows at night -- or by day it rests.", "It glows at night,day it rests."),
     ],
-    ids=["math inside", "math at the end", "math at the start", "footnote", "image", "dashes"],
+    ids=[
+        "math inside",
+        "math at the end",
+        "math at the start",
+        "footnote",
+        "footnote behind a number",
+        "image",
+        "dashes",
+    ],
 )
 def test_what_a_page_shows_with_other_characters_is_left_out(text: str, fragment_: str) -> None:
     words = text.removesuffix(" Then comes the next.")
