@@ -45,6 +45,7 @@ def test_inline_markup_gives_way_to_what_is_shown(source: str, seen: str) -> Non
         ("> quoted\n> words", "quoted words"),
         ("| a | b |\n| --- | --- |\n| `c\\|d` | e |", "a/b/c|d/e"),
         ("before\n\n```py\nimport x\n\ny\n```\n\nafter", "before/•/import x/y/•/after"),
+        ("```\na  b c\n    d\n```", "•/a/b c/d/•"),
         ("before\n\n$$\nx = 1\n$$\n\nafter", "before/•/after"),
         (":::tip[The title]\nwords\n:::\n\nafter", "The title/words/after"),
         (":::note The title\nwords\n:::", "The title/words"),

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
 from urllib.parse import unquote
 
 import pytest
@@ -162,10 +164,19 @@ def test_case_accents_and_quotation_marks_tell_no_sentences_apart() -> None:
         ),
         ("$f$ is the focal length here.", "is the focal length here."),
         ("The glass bends light[^1] in this way.", "The glass bends,in this way."),
+        ("The glass still bends all light in tf2.[^1]", "The glass still bends all light in"),
         ("See ![a lens](lens.png) how the glass bends.", "See,the glass bends."),
         ("It glows at night -- or by day it rests.", "It glows at night,day it rests."),
     ],
-    ids=["math inside", "math at the end", "math at the start", "footnote", "image", "dashes"],
+    ids=[
+        "math inside",
+        "math at the end",
+        "math at the start",
+        "footnote",
+        "footnote behind a number",
+        "image",
+        "dashes",
+    ],
 )
 def test_what_a_page_shows_with_other_characters_is_left_out(text: str, fragment_: str) -> None:
     words = text.removesuffix(" Then comes the next.")
@@ -181,6 +192,21 @@ def test_a_row_is_given_from_its_first_cell_to_its_last() -> None:
     )
 
     assert seen == ["Order\nLength\nfirst order\n920 mm\n«sixth order\n150 mm»"] * 2
+
+
+def test_code_is_given_from_its_first_line_to_its_last() -> None:
+    code = "wind --hours 4\nlight  --lamp main"
+    text = f"Wind it:\n\n```\n{code}\n```"
+
+    assert unquote(fragment(text, code)) == "wind --hours 4,--lamp main"
+
+
+def test_a_long_listing_is_linked_in_little_time() -> None:
+    text = "```\n" + "x = 1\n" * 3000 + "```"
+    begun = perf_counter()
+
+    assert link(text, text) == URL
+    assert perf_counter() - begun < 1  # trying every line takes several seconds
 
 
 def test_words_beside_code_titles_and_footnotes_are_not_relied_upon() -> None:
@@ -232,7 +258,9 @@ def test_a_page_is_read_once_and_the_oldest_is_forgotten() -> None:
     assert shelf.read == 65 + 1
 
 
-async def test_an_answer_cites_a_repeated_sentence_where_it_stands(tmp_path) -> None:  # type: ignore[no-untyped-def]
+async def test_a_repeated_sentence_of_an_ingested_book_opens_where_it_stands(
+    tmp_path: Path,
+) -> None:
     book = tmp_path / "book"
     book.mkdir()
     (book / "lamp.md").write_text(

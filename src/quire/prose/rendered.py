@@ -96,8 +96,12 @@ def _only(group: int, found: re.Match[str], *, keep: bool = False) -> str:
 
 
 def _listing(found: re.Match[str]) -> str:
-    """Keep code to the letter, each line by itself: it is set apart from what stands around it."""
-    lines = re.sub(r"[^\n]", _KEEP, found["body"]).replace("\n", _BREAK)
+    """Keep code to the letter, set apart from what stands around it.
+
+    Its wide spaces, which are shown as they are, divide it like its lines.
+    """
+    gaps = re.sub(r"\n|[ \t]{2,}", partial(_as, _BREAK), found["body"])
+    lines = re.sub(f"[^{_BREAK}{_DROP}]", _KEEP, gaps)
     opening, closing = found.start("body") - found.start(), found.end() - found.end("body")
     return (
         _WALL + _DROP * (opening - 1) + lines + (_WALL + _DROP * (closing - 1) if closing else "")

@@ -18,8 +18,10 @@ _FEWEST = 4
 """Words that a fragment should have: menus and lists of contents repeat shorter ones."""
 _BEGIN, _END = 6, 3
 """Words at either end; more at the beginning, which is often the name of the page, too."""
-_MOST = 12
-_AROUND = 8
+_MOST, _AROUND = 12, 8
+"""Words up to which either end, and what stands around, are lengthened."""
+_TRIED = 4
+"""How many pieces at either end of a long passage are tried in its place."""
 
 Context = tuple[Span | None, Span | None]
 
@@ -50,10 +52,11 @@ def text_fragment(page: PageText, span: Span) -> str | None:
     # A part of the sentence is still a way to it.
     parts = (
         _ranged(page, first, last, unique=True)
-        for number, first in enumerate(runs)
-        for last in reversed(runs[number:])
+        for first in runs[:_TRIED]
+        for last in reversed(runs[-_TRIED:])
+        if first[0] <= last[0]
     )
-    longest = sorted(spoken, key=len, reverse=True)
+    longest = sorted(spoken, key=len, reverse=True)[:_TRIED]
     rest = (_whole(page, run, unique=True) for run in longest)
     return next((_written(page, terms) for terms in chain(parts, rest) if terms), None)
 

@@ -143,8 +143,9 @@ class PageText:
         )
         earlier, before, after, later = tuple(around)
         if HIDDEN in (before, after):
-            # What is shown there may go on with the word.
-            return not (after if before == HIDDEN else before).isalnum()
+            # What is shown there may go on with the word or, as a footnote's mark, the number.
+            number = before in _JOINING and earlier.isdigit()
+            return not number and not (after if before == HIDDEN else before).isalnum()
         if before.isalnum() and after.isalnum():
             return False
         return not (
