@@ -6,6 +6,7 @@ from pathlib import Path
 from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
 from quire.index.qdrant import EdgeIndex
 from quire.index.revision import Manifest, current_revision, read_manifest, read_statistics
+from quire.index.seal import is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,13 @@ class DiskLibrary:
                 f"The index of {name!r} was built with the embedder {manifest.embedder!r}, "
                 f"but {self._embedder!r} is configured."
             )
+        damaged = f"The index of {name!r} is incomplete or damaged; ingest the book again."
+        if not is_whole(folder, contents=False):
+            raise IndexUnavailable(damaged)
         try:
             statistics = read_statistics(folder)
         except (OSError, ValueError, KeyError) as error:
-            raise IndexUnavailable(
-                f"The index of {name!r} is incomplete or damaged; ingest the book again."
-            ) from error
+            raise IndexUnavailable(damaged) from error
         return EdgeIndex(folder, manifest, statistics)
 
     def _only_book(self) -> str:

@@ -1,7 +1,8 @@
 """Where a book's revisions live on disk, and what each one records.
 
     books/<book>/current                 the name of the revision that readers use
-    books/<book>/revisions/<revision>/   manifest.json, chunks.jsonl, terms.json, shard/
+    books/<book>/revisions/<revision>/   manifest.json, report.json, chunks.jsonl, terms.json,
+                                         shard/, and seal.json with the checksums of the last three
     books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
 
 A revision is complete before `current` names it, and never changes afterwards.
@@ -10,7 +11,7 @@ A revision is complete before `current` names it, and never changes afterwards.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from quire.domain import Chunk
 from quire.prose.terms import TermStatistics
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever what is stored changes; older revisions are then rebuilt."""
 
 
@@ -40,7 +41,6 @@ class Manifest:
     average_length: float
     created_at: str
     format: int = FORMAT
-    skipped: list[dict[str, Any]] = field(default_factory=list)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
