@@ -33,6 +33,17 @@ class DiskLibrary:
         manifests = (read_manifest(folder) for folder in folders if folder)
         return [manifest for manifest in manifests if manifest]
 
+    def find(self, book: str) -> Manifest:
+        """Give what is recorded of a book.
+
+        Raises:
+            UnknownBook: there is none of that name, or its index is damaged.
+        """
+        found = next((manifest for manifest in self.books() if manifest.book == book), None)
+        if found is None:
+            raise UnknownBook(f"There is no book {book!r}.{self._known()}")
+        return found
+
     def open(self, book: str | None) -> EdgeIndex:
         """Give the current revision of a book; of the only one if `book` is `None`."""
         name = book or self._default or self._only_book()

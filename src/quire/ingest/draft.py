@@ -83,11 +83,11 @@ class Draft:
         """Give what the embedder sees of some chunks."""
         return [embedding_text(self._read(place)) for place in places]
 
-    def entries(self) -> Iterator[tuple[Chunk, str, Key]]:
-        """Give every chunk, the text it is found by, and the name of its vector."""
+    def entries(self) -> Iterator[tuple[Chunk, str]]:
+        """Give every chunk and the text it is found by."""
         self._file.flush()
-        for chunk, key in zip(read_chunks(self.folder), self.keys, strict=True):
-            yield chunk, embedding_text(chunk), key
+        for chunk in read_chunks(self.folder):
+            yield chunk, embedding_text(chunk)
 
     def _read(self, place: int) -> Chunk:
         self._file.seek(self._starts[place])

@@ -108,7 +108,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
                 progress("write", 0, 1)
                 report = replace(report, embedded=embedded, seconds=perf_counter() - begun)
                 manifest = _manifest(report, source, draft, embedder, fingerprint)
-                finish(draft, manifest, report, store)
+                finish(draft, manifest, report, map(store.read, draft.keys))
                 publish(folder, draft.revision, draft.folder)
                 store.keep_only(draft.keys)
         progress("write", 1, 1)
@@ -150,7 +150,10 @@ def _well_formed(content: Book) -> Book:
         content,
         title=well_formed(content.title),
         pages=tuple(page(p) for p in content.pages),
-        skipped=tuple(replace(s, source=well_formed(s.source)) for s in content.skipped),
+        skipped=tuple(
+            replace(s, source=well_formed(s.source), reason=well_formed(s.reason))
+            for s in content.skipped
+        ),
     )
 
 

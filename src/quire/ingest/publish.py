@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quire.errors import BadRequest, BookBusy, DiskFull, IndexUnavailable
+from quire.errors import BadRequest, BookBusy, DiskFull, IndexUnavailable, UnknownBook
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
     Manifest,
@@ -20,9 +20,9 @@ from quire.index.revision import (
     write_statistics,
 )
 from quire.index.seal import is_whole, seal
-from quire.index.vectors import VectorStore
 from quire.ingest.draft import Draft
 from quire.ingest.report import IngestReport, write_report
+from quire.ports import Vectors
 
 ROOM = 64_000_000
 """Bytes the smallest index may take on a disk that does not keep files sparse."""
@@ -48,9 +48,14 @@ def new_draft(folder: Path) -> Path:
     return place
 
 
-def finish(draft: Draft, manifest: Manifest, report: IngestReport, store: VectorStore) -> None:
-    """Build the index of a draft whose vectors are all in the store."""
-    entries = ((chunk, text, store.read(key)) for chunk, text, key in draft.entries())
+def finish(
+    draft: Draft, manifest: Manifest, report: IngestReport, vectors: Iterable[Vectors]
+) -> None:
+    """Build the index of a draft from the vectors of its chunks, in their order."""
+    entries = (
+        (chunk, text, vector)
+        for (chunk, text), vector in zip(draft.entries(), vectors, strict=True)
+    )
     build_shard(
         draft.folder / "shard", entries, width=manifest.width, average=manifest.average_length
     )
@@ -84,6 +89,28 @@ def publish(folder: Path, revision: str, new: Path) -> None:
 def _says(folder: Path, revision: str) -> bool:
     manifest = read_manifest(folder)
     return manifest is not None and manifest.revision == revision
+
+
+def remove_book(library: Path, name: str) -> int:
+    """Delete a book's index, every revision and vector of it, and give the bytes that were freed.
+
+    Raises:
+        UnknownBook: there is nothing of that name.
+    """
+    folder = library / check_name(name)
+    if not folder.is_dir():
+        raise UnknownBook(f"There is no book {name!r}.")
+    with disk_errors(library), locked(folder, name):
+        freed = size_on_disk(folder)
+        # From here on it is unknown to readers, even if deleting the rest fails.
+        (folder / "current").unlink(missing_ok=True)
+        shutil.rmtree(folder)
+    return freed
+
+
+def size_on_disk(folder: Path) -> int:
+    """Give the bytes that a folder takes; the engine's files are mostly holes, which take none."""
+    return sum(512 * path.lstat().st_blocks for path in folder.rglob("*"))
 
 
 def check_room(folder: Path, sizes: Iterable[int], width: int) -> None:

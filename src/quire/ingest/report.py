@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from quire.domain import Book, BrokenLink, Chunk, Skipped
 
@@ -72,11 +72,20 @@ def write_report(folder: Path, report: IngestReport) -> None:
     (folder / "report.json").write_text(report_to_json(report), "utf-8")
 
 
+def parse_report(data: bytes) -> IngestReport:
+    """Read a report back.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    return _STORED.validate_json(data)
+
+
 def read_report(folder: Path) -> IngestReport | None:
     """Read a revision's report; `None` if it is missing or damaged."""
     try:
-        return _STORED.validate_json((folder / "report.json").read_bytes())
-    except (OSError, ValidationError):
+        return parse_report((folder / "report.json").read_bytes())
+    except (OSError, ValueError):
         return None
 
 
