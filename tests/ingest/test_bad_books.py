@@ -16,7 +16,7 @@ from quire.errors import (
     UnreadableFile,
     UnsupportedSource,
 )
-from quire.ingest import pipeline
+from quire.ingest import publish
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
@@ -232,7 +232,7 @@ def test_a_disk_that_is_full_at_the_last_moment_leaves_the_old_index(
 def test_an_index_that_would_not_fit_is_refused_before_anything_is_embedded(
     write_book: WriteBook, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "ROOM", 10**18)
+    monkeypatch.setattr(publish, "ROOM", 10**18)
     embedder = HashEmbedder()
 
     with pytest.raises(DiskFull, match="the index needs about 1000000000000 MB"):

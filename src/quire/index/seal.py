@@ -29,7 +29,7 @@ def is_whole(folder: Path, *, contents: bool = True) -> bool:
     """
     try:
         marks = json.loads((folder / SEAL).read_text("utf-8"))
-        return all(
+        return bool(marks) and all(
             (folder / name).is_file()
             if name in _REWRITTEN
             else _unchanged(folder / name, size, checksum if contents else None)

@@ -14,7 +14,9 @@ from urllib.parse import unquote, urljoin, urlsplit
 from quire.domain import Book, BrokenLink, Page
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
-_LINK = re.compile(r"(?<!\\)\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s[^()]*)?\)")
+_LINK = re.compile(
+    r"(?<!\\)\]\(\s*<?(?![\"'])([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s[^()]*)?\)"
+)
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*<?([^\s<>]+)>?", re.M)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1", re.M | re.S)
@@ -137,7 +139,7 @@ def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
     raw = _raw(file)
     if any(_folded(heading) == wanted for heading in _HEADING.findall(raw)):
         return True
-    written = rf"""(?:\b(?:id|name)\s*=\s*["']?|\{{\s*#|^\(|\.\. _|#){re.escape(anchor)}\b"""
+    written = rf"""(?:\b(?:id|name)\s*=\s*["']?|\{{[^{{}}\n]*#|^\(|\.\. _){re.escape(anchor)}\b"""
     return re.search(written, raw, re.M) is not None
 
 

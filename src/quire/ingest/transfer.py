@@ -181,10 +181,12 @@ def _rebuild(
         rows = archive.getinfo(VECTORS).file_size
         if draft.revision != manifest.revision or rows != 4 * manifest.width * len(draft.keys):
             raise UnreadableExport(f"{source} is damaged: it is not the revision that it says.")
+        if not all(np.isfinite(vector).all() for vector in _vectors(archive, manifest.width)):
+            raise UnreadableExport(f"{source} is damaged: a vector is not finite.")
         check_room(folder, draft.sizes, manifest.width)
-        finish(draft, manifest, report, _vectors(archive, source, manifest.width))
+        finish(draft, manifest, report, _vectors(archive, manifest.width))
         with VectorStore(folder / "embeddings.db") as store:
-            vectors = _vectors(archive, source, manifest.width)
+            vectors = _vectors(archive, manifest.width)
             for start in range(0, len(draft.keys), _BATCH):
                 keys = draft.keys[start : start + _BATCH]
                 store.add(keys, np.stack([next(vectors) for _ in keys]))
@@ -199,13 +201,10 @@ def _chunks(archive: zipfile.ZipFile) -> Iterator[Chunk]:
             yield chunk_from_json(data["id"], data)
 
 
-def _vectors(archive: zipfile.ZipFile, source: Path, width: int) -> Iterator[Vectors]:
+def _vectors(archive: zipfile.ZipFile, width: int) -> Iterator[Vectors]:
     with archive.open(VECTORS) as rows:
         while row := rows.read(4 * width):
-            vector = np.frombuffer(row, "<f4").astype(np.float32)
-            if not np.isfinite(vector).all():
-                raise UnreadableExport(f"{source} is damaged: a vector is not finite.")
-            yield vector
+            yield np.frombuffer(row, "<f4").astype(np.float32)
 
 
 @contextmanager
