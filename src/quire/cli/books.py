@@ -106,11 +106,8 @@ def _fields(manifest: object) -> dict[str, object]:
 
 
 def _broken(folder: Path, whole: set[str]) -> list[str]:
-    return [
-        b.name
-        for b in sorted(folder.iterdir())
-        if (b / "current").is_file() and b.name not in whole
-    ]
+    books = (pointer.parent.name for pointer in sorted(folder.glob("*/current")))
+    return [name for name in books if name not in whole]
 
 
 def _print(line: BookLine, console: Console) -> None:

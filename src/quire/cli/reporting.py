@@ -38,7 +38,7 @@ def print_report(
 
 def _print_changes(report: IngestReport, console: Console, shown: int | None) -> None:
     changes = report.changes
-    if len(changes.added) == report.pages:
+    if not changes.changed and not changes.removed and len(changes.added) == report.pages:
         return  # the first time, everything is new
     for word, pages in (
         ("added", changes.added),

@@ -19,10 +19,10 @@ from quire.ingest.crossrefs import find_broken_links
 from quire.ingest.draft import Draft
 from quire.ingest.options import IngestOptions
 from quire.ingest.publish import (
+    build_index,
     check_name,
     check_room,
     disk_errors,
-    finish,
     locked,
     new_draft,
     publish,
@@ -106,10 +106,10 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
             with VectorStore(folder / "embeddings.db") as store:
                 embedded = _embed(draft, store, embedder, progress)
                 progress("write", 0, 1)
+                build_index(draft, map(store.read, draft.keys), embedder.width)
                 report = replace(report, embedded=embedded, seconds=perf_counter() - begun)
                 manifest = _manifest(report, source, draft, embedder, fingerprint)
-                finish(draft, manifest, report, map(store.read, draft.keys))
-                publish(folder, draft.revision, draft.folder)
+                publish(folder, draft, manifest, report)
                 store.keep_only(draft.keys)
         progress("write", 1, 1)
     return report

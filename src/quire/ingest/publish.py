@@ -48,34 +48,31 @@ def new_draft(folder: Path) -> Path:
     return place
 
 
-def finish(
-    draft: Draft, manifest: Manifest, report: IngestReport, vectors: Iterable[Vectors]
-) -> None:
+def build_index(draft: Draft, vectors: Iterable[Vectors], width: int) -> None:
     """Build the index of a draft from the vectors of its chunks, in their order."""
     entries = (
         (chunk, text, vector)
         for (chunk, text), vector in zip(draft.entries(), vectors, strict=True)
     )
-    build_shard(
-        draft.folder / "shard", entries, width=manifest.width, average=manifest.average_length
-    )
+    build_shard(draft.folder / "shard", entries, width=width, average=draft.average_length)
     write_statistics(draft.folder, draft.statistics)
     seal(draft.folder)
-    write_report(draft.folder, report)
-    write_manifest(draft.folder, manifest)
 
 
-def publish(folder: Path, revision: str, new: Path) -> None:
-    """Make a finished draft the revision that readers use."""
+def publish(folder: Path, draft: Draft, manifest: Manifest, report: IngestReport) -> None:
+    """Make a draft whose index is built the revision that readers use."""
+    new = draft.folder
+    write_report(new, report)
+    write_manifest(new, manifest)
     before = current_revision(folder)
-    if before and _says(before, revision) and is_whole(before):
+    if before and _says(before, manifest.revision) and is_whole(before):
         # Same content, and in use: only what it was made from is said anew.
         for name in ("report.json", "manifest.json"):
             (new / name).replace(before / name)
         target = before
     else:
         # A damaged revision of the same name stays until readers are sent to the new one.
-        names = (revision, f"{revision}.again")
+        names = (manifest.revision, f"{manifest.revision}.again")
         target = next(new.with_name(n) for n in names if new.with_name(n) != before)
         shutil.rmtree(target, ignore_errors=True)
         new.rename(target)

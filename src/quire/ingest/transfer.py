@@ -33,10 +33,10 @@ from quire.index.vectors import VectorStore, vector_key
 from quire.ingest.chunk import embedding_text
 from quire.ingest.draft import Draft
 from quire.ingest.publish import (
+    build_index,
     check_name,
     check_room,
     disk_errors,
-    finish,
     locked,
     new_draft,
     publish,
@@ -184,13 +184,13 @@ def _rebuild(
         if not all(np.isfinite(vector).all() for vector in _vectors(archive, manifest.width)):
             raise UnreadableExport(f"{source} is damaged: a vector is not finite.")
         check_room(folder, draft.sizes, manifest.width)
-        finish(draft, manifest, report, _vectors(archive, manifest.width))
+        build_index(draft, _vectors(archive, manifest.width), manifest.width)
         with VectorStore(folder / "embeddings.db") as store:
             vectors = _vectors(archive, manifest.width)
             for start in range(0, len(draft.keys), _BATCH):
                 keys = draft.keys[start : start + _BATCH]
                 store.add(keys, np.stack([next(vectors) for _ in keys]))
-            publish(folder, manifest.revision, place)
+            publish(folder, draft, manifest, report)
             store.keep_only(draft.keys)
 
 
