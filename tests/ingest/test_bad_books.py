@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from quire.errors import (
     BadRequest,
     DiskFull,
     EmptyBook,
+    IndexUnavailable,
     IngestError,
     UnreadableFile,
     UnsupportedSource,
 )
+from quire.index.library import DiskLibrary
 from quire.ingest import publish
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder
@@ -252,6 +255,28 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small disk needs mkfs.ext4 and the right to mount")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_an_index_on_a_full_disk_that_cannot_be_opened_is_one_sentence(
+    write_book: WriteBook, small_disk: Path
+) -> None:
+    library = small_disk / "books"
+    ingest_lamps(write_book(GOOD), library)
+    content(library)  # the first opening tidies up, and so makes room
+    with (small_disk / "filler").open("wb", buffering=0) as filler:
+        for size in (1_000_000, 4096, 1):
+            with suppress(OSError):
+                while filler.write(bytes(size)) == size:
+                    pass
+
+    with pytest.raises(IndexUnavailable) as caught:
+        DiskLibrary(library, embedder=HashEmbedder.id).open("lamps")
+
+    assert str(caught.value) == (
+        "The index failed while opening: there is no space left on its disk."
+    )
+    (small_disk / "filler").unlink()
+    assert DiskLibrary(library, embedder=HashEmbedder.id).open("lamps").book == "lamps"
 
 
 def test_a_disk_that_is_nearly_full_is_refused_before_the_engine_writes(
