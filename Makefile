@@ -8,10 +8,10 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser sites lint type check fmt bench golden footprint lock clean
+.PHONY: help run test browser sites lint type check fmt bench bench-ingest golden footprint lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: $(READY) ## ingest the sample book, serve it, and print the address
 	$(BIN)/quire serve examples/physical-ai
@@ -47,6 +47,10 @@ golden: $(READY) ## score the golden questions about the sample book
 
 bench: $(READY) ## measure speed, as ratios within one run
 	$(BIN)/python benchmarks/speed.py
+
+BOOK ?= examples/physical-ai
+bench-ingest: $(READY) ## what ingest of BOOK=folder costs beyond embedding, and its peak of memory
+	$(BIN)/python benchmarks/ingest.py "$(BOOK)"
 
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py

@@ -58,6 +58,15 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLink:
+    """A reference from one page to something in the book that is not there."""
+
+    source: str
+    target: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
     """A whole book as a reader found it, in reading order."""
 
@@ -66,6 +75,8 @@ class Book:
     """The format it is written in."""
     pages: tuple[Page, ...]
     skipped: tuple[Skipped, ...] = ()
+    broken_links: tuple[BrokenLink, ...] = ()
+    """References by name that lead nowhere, in formats that have such; others are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@
     + EmptyBook
     + BookBusy
     + DiskFull
+    + UnreadableExport
   x SearchIndexError
     + IndexUnavailable
     + IndexMismatch
@@ -96,6 +97,12 @@ class DiskFull(IngestError):
     """There is no room left to write the index."""
 
     advice = "Free some space or point QUIRE_DATA_DIR elsewhere, then run it again."
+
+
+class UnreadableExport(IngestError):
+    """The file is not a book that Quire exported, or is damaged."""
+
+    advice = "Export the book again with `quire export`, or ingest it from its source."
 
 
 class SearchIndexError(QuireError):

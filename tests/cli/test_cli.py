@@ -6,46 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-from quire.cli import COMMANDS, main
+from quire.cli import COMMANDS
 from quire.testing import write_tiny_book
+from tests.cli.conftest import Quire
 from tests.conftest import SAMPLE
-
-
-@dataclass
-class Run:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Quire = Callable[..., Run]
-
-
-@pytest.fixture
-def quire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Quire:
-    """Run a command as the console script does, within this process."""
-
-    def run(*arguments: str, data: Path, **more: str) -> Run:
-        for name, value in {"QUIRE_DATA_DIR": str(data), "COLUMNS": "200", **more}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["quire", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capsys.readouterr()
-        return Run(code, printed.out, printed.err)
-
-    return run
 
 
 def test_help_lists_every_command_and_loads_nothing_heavy(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_question_is_closer_to_its_subject_than_to_another(embedder: GraniteEm
 def test_vectors_come_in_the_order_of_the_texts_whatever_their_lengths(
     embedder: GraniteEmbedder,
 ) -> None:
-    texts = [f"Word {n}. " * (n % 5 + 1) for n in range(BATCH + 3)]
+    texts = [f"Word {n}. " * (60 * (n % 5) + 1) for n in range(BATCH + 3)]
 
     together = embedder.embed_passages(texts)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.index.sparse import B, K, SparseWeights, average_length, passage_weights, query_weights
+from quire.index.sparse import B, K, SparseWeights, passage_weights, query_weights
 
 WORDS = st.lists(st.sampled_from(["lens", "lamp", "horn", "tower", "fog"]), max_size=40)
 
@@ -33,11 +33,6 @@ def test_each_term_of_a_question_counts_once() -> None:
 
 def test_text_without_terms_has_no_weights() -> None:
     assert query_weights("what is the") == passage_weights("", 5) == SparseWeights([], [])
-
-
-def test_the_average_length_counts_terms() -> None:
-    assert average_length(["the lens", "a lamp and a horn", ""]) == 1.0
-    assert average_length([]) == 0.0
 
 
 @given(WORDS, st.floats(0, 50))

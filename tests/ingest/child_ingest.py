@@ -2,7 +2,7 @@
 
 Usage: child_ingest.py DOUBLES BOOK LIBRARY PAUSE_AT FILE_LIMIT
 
-PAUSE_AT is `embed`, or a function of the pipeline before which to pause; `-` pauses nowhere.
+PAUSE_AT is `embed`, or a function of the publishing before which to pause; `-` pauses nowhere.
 """
 
 import resource
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from quire.errors import QuireError
-from quire.ingest import pipeline
+from quire.ingest import pipeline, publish
 
 doubles, book, library, pause_at, limit = sys.argv[1:]
 
@@ -29,7 +29,7 @@ if pause_at == "embed":
     embed = embedder.embed_passages
     embedder.embed_passages = lambda texts: pause() if embedder.embedded else embed(texts)
 elif pause_at != "-":
-    setattr(pipeline, pause_at, pause)
+    setattr(publish, pause_at, pause)
 if int(limit):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from quire.errors import (
     BadRequest,
     DiskFull,
     EmptyBook,
+    IndexUnavailable,
     IngestError,
     UnsupportedSource,
 )
-from quire.ingest import pipeline
+from quire.index.library import DiskLibrary
+from quire.ingest import publish
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
@@ -231,7 +234,7 @@ def test_a_disk_that_is_full_at_the_last_moment_leaves_the_old_index(
 def test_an_index_that_would_not_fit_is_refused_before_anything_is_embedded(
     write_book: WriteBook, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "ROOM", 10**18)
+    monkeypatch.setattr(publish, "ROOM", 10**18)
     embedder = HashEmbedder()
 
     with pytest.raises(DiskFull, match="the index needs about 1000000000000 MB"):
@@ -251,6 +254,28 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small disk needs mkfs.ext4 and the right to mount")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_an_index_on_a_full_disk_that_cannot_be_opened_is_one_sentence(
+    write_book: WriteBook, small_disk: Path
+) -> None:
+    library = small_disk / "books"
+    ingest_lamps(write_book(GOOD), library)
+    content(library)  # the first opening tidies up, and so makes room
+    with (small_disk / "filler").open("wb", buffering=0) as filler:
+        for size in (1_000_000, 4096, 1):
+            with suppress(OSError):
+                while filler.write(bytes(size)) == size:
+                    pass
+
+    with pytest.raises(IndexUnavailable) as caught:
+        DiskLibrary(library, embedder=HashEmbedder.id).open("lamps")
+
+    assert str(caught.value) == (
+        "The index failed while opening: there is no space left on its disk."
+    )
+    (small_disk / "filler").unlink()
+    assert DiskLibrary(library, embedder=HashEmbedder.id).open("lamps").book == "lamps"
 
 
 def test_a_disk_that_is_nearly_full_is_refused_before_the_engine_writes(

@@ -1,11 +1,12 @@
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from quire.domain import Filters
-from quire.errors import BookBusy
+from quire.errors import BookBusy, IndexUnavailable
 from quire.index.library import DiskLibrary
 from quire.index.revision import current_revision, read_chunks
 from quire.index.vectors import VectorStore, vector_key
@@ -162,8 +163,55 @@ def test_a_revision_that_lost_a_part_is_made_again(
     write_book({"a.md": "# A\n\nText.\n"})
     ingest_lamps(book, library)
 
-    assert (revision / part).is_file()
+    again = current_revision(library / "lamps")
+    assert again
+    assert (again / part).is_file()
     assert content(library) == whole
+
+
+def largest(folder: Path) -> Path:
+    return max((p for p in folder.rglob("*.dat")), key=lambda p: p.stat().st_blocks)
+
+
+def cut_short(shard: Path) -> None:
+    with largest(shard).open("r+b") as file:
+        file.truncate(10)
+
+
+def overwrite(shard: Path) -> None:
+    largest(shard).write_bytes(b"x" * largest(shard).stat().st_size)
+
+
+@pytest.mark.parametrize("spoil", [shutil.rmtree, cut_short, overwrite])
+def test_an_index_that_is_damaged_is_made_again_though_the_book_is_the_same(
+    write_book: WriteBook, library: Path, spoil: Callable[[Path], None]
+) -> None:
+    book = write_book(LAMPS)
+    ingest_lamps(book, library)
+    whole = content(library)
+    revision = current_revision(library / "lamps")
+    assert revision
+    spoil(revision / "shard")
+    again = HashEmbedder()
+
+    report = ingest_lamps(book, library, again)
+
+    assert (report.changed, report.embedded, again.embedded) == (True, 0, [])
+    assert content(library) == whole
+    assert not ingest_lamps(book, library).changed
+
+
+@pytest.mark.parametrize("spoil", [shutil.rmtree, cut_short])
+def test_an_index_that_lost_files_is_refused_instead_of_opened(
+    write_book: WriteBook, library: Path, spoil: Callable[[Path], None]
+) -> None:
+    ingest_lamps(write_book({"a.md": "# A\n\nText."}), library)
+    revision = current_revision(library / "lamps")
+    assert revision
+    spoil(revision / "shard")
+
+    with pytest.raises(IndexUnavailable, match="incomplete or damaged; ingest the book again"):
+        DiskLibrary(library, embedder=HashEmbedder.id).open("lamps")
 
 
 @pytest.mark.parametrize("damage", ["{not json", "[]", "{}", '{"id": "x", "path": 1}'])
@@ -202,6 +250,7 @@ def test_an_interrupted_ingest_goes_on_where_it_stopped(
         ("embed", 100 - BATCH),
         ("build_shard", 0),
         ("write_statistics", 0),
+        ("seal", 0),
         ("write_manifest", 0),
         ("point_to", 0),
     ],
@@ -316,8 +365,12 @@ def test_progress_is_told_from_reading_to_writing(write_book: WriteBook, library
 
     ingest(book, library, HashEmbedder(), progress=lambda *step: told.append(step))
 
-    embedding = [("embed", done, 100) for done in (0, 32, 64, 96, 100)]
-    assert told == [("read", 10, 10), *embedding, ("write", 0, 1), ("write", 1, 1)]
+    stages = [stage for stage, _, _ in told]
+    embedding = [(done, total) for stage, done, total in told if stage == "embed"]
+    assert stages == ["read", *["embed"] * 5, "write", "write"]
+    assert embedding == sorted(embedding)
+    assert (embedding[0][0], {total for _, total in embedding}) == (0, {embedding[-1][0]})
+    assert (told[0], told[-1]) == (("read", 10, 10), ("write", 1, 1))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from keyword import iskeyword
 
 import click
 
@@ -10,6 +11,9 @@ COMMANDS = {
     "ask": "Ask a question; the answer streams with its proof.",
     "search": "Show the passages nearest to a question.",
     "toc": "Show how the book is built: parts, chapters and sections.",
+    "books": "List the books, show what was noticed about one, or remove one.",
+    "export": "Write a book's index into one file.",
+    "import": "Take in a book from such a file.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
     "bench": "Measure answers on question sets.",
@@ -27,7 +31,9 @@ class LazyGroup(click.Group):
         """Load one command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"quire.cli.{cmd_name}")
+        # A module cannot be called `import`.
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"quire.cli.{name}")
         command: click.Command = module.command
         return command
 

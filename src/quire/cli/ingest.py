@@ -1,22 +1,39 @@
 """`quire ingest PATH`."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from quire.cli.options import book_option, data_option, settings_from
+from quire.cli.reporting import print_report
 from quire.compose import books_folder, build_embedder
-from quire.domain import Skipped
-from quire.ingest.source import KINDS
+from quire.ingest.source import KINDS, find_reader
+from quire.ports import Embedder
 from quire.settings import Settings
+
+if TYPE_CHECKING:
+    from quire.ingest.pipeline import Progress
+    from quire.ingest.report import IngestReport
 
 PARTLY = 3
 """Exit code of an ingest that had to leave pages out."""
-SHOWN = 20
-"""How many of the files left out are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to ingest, and how."""
+
+    path: Path
+    book: str | None
+    kind: str | None
+    settings: Settings
+    verbose: bool = False
 
 
 @click.command()
@@ -32,85 +49,105 @@ SHOWN = 20
 @click.option(
     "--docs-version", help="Version of a Docusaurus site, or `current` (QUIRE_INGEST__VERSION)."
 )
+@click.option("--watch", is_flag=True, help="Go on: ingest again whenever the book changes.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report for machines.")
+@click.option("--verbose", is_flag=True, help="Print all that was noticed, not only the first few.")
 @data_option
-def command(
+def command(  # noqa: PLR0913 - one for each option
+    *,
     path: Path,
     book: str | None,
     kind: str | None,
     locale: str | None,
     docs_version: str | None,
+    watch: bool,
+    as_json: bool,
+    verbose: bool,
     data_dir: Path | None,
 ) -> None:
     """Read the book at PATH and bring its index up to date.
 
     Only what changed is embedded. Readers keep the old index until the new one is complete. The
-    exit code is 0, or 3 if pages had to be left out.
+    exit code is 0, or 3 if pages had to be left out. Ctrl-C loses nothing: what is embedded is
+    kept, and the next ingest goes on from there.
     """
+    console = Console(stderr=True)
     settings = settings_from(data_dir)
     chosen = {k: v for k, v in (("locale", locale), ("version", docs_version)) if v is not None}
     ingest = settings.ingest.model_copy(update=chosen)
     settings = settings.model_copy(update={"ingest": ingest})
-    failed = run_ingest(path, book, settings, Console(stderr=True), kind)
-    sys.exit(PARTLY if failed else 0)
+    job = Job(path=path, book=book, kind=kind, settings=settings, verbose=verbose)
+    if watch:
+        # Imported here: the others do without the library.
+        from quire.cli.watch import watch_book
+
+        watch_book(job, console)
+        return
+    report = run_ingest(job, console)
+    if as_json:
+        from quire.ingest.report import report_to_json
+
+        click.echo(report_to_json(report))
+    sys.exit(PARTLY if report.failed else 0)
 
 
-def run_ingest(
-    path: Path, book: str | None, settings: Settings, console: Console, kind: str | None = None
-) -> int:
-    """Ingest with a progress bar, print the report, and give the number of pages left out."""
+def run_ingest(job: Job, console: Console) -> "IngestReport":
+    """Ingest with a progress bar, and print the report."""
+    # Before the model is loaded: what is no book should be said at once.
+    found = find_reader(job.path, job.kind).kind
+    more = "" if job.kind else " (--format reads it as another)"
+    console.print(f"Reading {job.path} as {found}{more}.", markup=False, soft_wrap=True)
+    embedder = build_embedder(job.settings, say=console.print)
+    report = ingest_once(job, found, embedder, console)
+    print_report(report, console, verbose=job.verbose)
+    return report
+
+
+def ingest_once(job: Job, kind: str, embedder: Embedder, console: Console) -> "IngestReport":
+    """Ingest with a progress bar."""
     # Imported here: a moment's wait that `--help` need not have.
+    from quire.ingest.pipeline import ingest
+
+    with _progress(console) as progress:
+        return ingest(
+            job.path,
+            books_folder(job.settings),
+            embedder,
+            book=job.book,
+            format=kind,
+            options=job.settings.ingest,
+            progress=progress,
+        )
+
+
+@contextmanager
+def _progress(console: Console) -> "Iterator[Progress]":
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
 
-    from quire.ingest.pipeline import Stage, ingest
-    from quire.ingest.source import find_reader
-
-    # Before the model is loaded: what is no book should be said at once.
-    found = find_reader(path, kind).kind
-    console.print(f"Reading {path} as {found}{'' if kind else ' (--format reads it as another)'}.")
-    with Progress(
+    names = {"read": "Reading pages", "embed": "Embedding", "write": "Writing the index"}
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    ) as bar:
-        task = bar.add_task("Reading", total=None)
-        names = {"read": "Reading pages", "embed": "Embedding", "write": "Writing the index"}
-
-        def progress(stage: Stage, done: int, total: int) -> None:
-            bar.update(task, description=names[stage], completed=done, total=total or 1)
-
-        embedder = build_embedder(settings, say=console.print)
-        report = ingest(
-            path,
-            books_folder(settings),
-            embedder,
-            book=book,
-            format=found,
-            options=settings.ingest,
-            progress=progress,
-        )
-    state = f"{report.embedded} embedded" if report.changed else "nothing changed"
-    console.print(
-        f"[bold]{report.title}[/bold] ({report.kind}, as {report.book!r}): {report.pages} pages, "
-        f"{report.chunks} chunks, {report.tokens:,} tokens; {state}."
     )
-    _print_skipped(report.skipped, console)
-    return sum(skip.failed for skip in report.skipped)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        tasks = {"read": bar.add_task(names["read"], total=None)}
 
+        def show(stage: str, done: int, total: int) -> None:
+            # A task of its own for each: how long reading took says nothing about embedding.
+            if stage not in tasks:
+                for task in tasks.values():
+                    bar.update(task, visible=False)
+                tasks[stage] = bar.add_task(names[stage], total=total or 1)
+            bar.update(tasks[stage], completed=done, total=total or 1)
 
-def _print_skipped(skipped: tuple[Skipped, ...], console: Console) -> None:
-    # What failed first: of a long list only the beginning is read.
-    for skip in sorted(skipped, key=lambda skip: not skip.failed)[:SHOWN]:
-        colour = "red" if skip.failed else "dim"
-        line = Text(f"  left out {skip.source}: {skip.reason}", style=colour)
-        console.print(line)
-    if len(skipped) > SHOWN:
-        console.print(f"  and {len(skipped) - SHOWN} more")
+        yield show

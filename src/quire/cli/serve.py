@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from quire.cli.ingest import run_ingest
+from quire.cli.ingest import Job, run_ingest
 from quire.cli.options import book_option, data_option, settings_from
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
@@ -36,7 +36,7 @@ def command(
         click.echo(settings.model_dump_json(indent=2))
         return
     if path is not None:
-        run_ingest(path, book, settings, console)
+        run_ingest(Job(path=path, book=book, kind=None, settings=settings), console)
     _serve(settings, console)
 
 

@@ -1,6 +1,6 @@
 """Embedders: text to unit vectors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from quire.index.granite import MODEL_ID, prepare_granite
 from quire.ports import Vectors
 
 BATCH = 16
+ROOM = 8_000
+"""Characters of a batch, padding counted: a long text's attention takes memory by its square."""
 
 
 class GraniteEmbedder:
@@ -81,9 +83,7 @@ class GraniteEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed in batches of similar length, so that little is spent on padding."""
         result = np.empty((len(texts), self.width), np.float32)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
+        for batch in _batches(texts):
             result[batch] = self._run([texts[i] for i in batch])
         return result
 
@@ -103,3 +103,17 @@ class GraniteEmbedder:
         if not np.isfinite(vectors).all():
             raise EmbedderUnavailable("The embedding model gave numbers that are not finite.")
         return vectors
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Group texts of similar length, given by their places; fewer of them where they are long."""
+    batch: list[int] = []
+    for place in sorted(range(len(texts)), key=lambda i: len(texts[i])):
+        # Sorted, so this text is the longest yet, and all others would be padded to its length.
+        full = len(batch) == BATCH or (len(batch) + 1) * len(texts[place]) > ROOM
+        if batch and full:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

@@ -12,6 +12,7 @@ from quire.index.revision import (
     read_manifest,
     read_statistics,
 )
+from quire.index.seal import is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,17 @@ class DiskLibrary:
         folders = (current_revision(book) for book in sorted(self._folder.iterdir()))
         manifests = (read_manifest(folder) for folder in folders if folder)
         return [manifest for manifest in manifests if manifest]
+
+    def find(self, book: str) -> Manifest:
+        """Give what is recorded of a book.
+
+        Raises:
+            UnknownBook: there is none of that name, or its index is damaged.
+        """
+        found = next((manifest for manifest in self.books() if manifest.book == book), None)
+        if found is None:
+            raise UnknownBook(f"There is no book {book!r}.{self._known()}")
+        return found
 
     def open(self, book: str | None) -> EdgeIndex:
         """Give the current revision of a book; of the only one if `book` is `None`."""
@@ -74,12 +86,13 @@ class DiskLibrary:
                 f"The index of {name!r} was built with the embedder {manifest.embedder!r}, "
                 f"but {self._embedder!r} is configured."
             )
+        damaged = f"The index of {name!r} is incomplete or damaged; ingest the book again."
+        if not is_whole(folder, contents=False):
+            raise IndexUnavailable(damaged)
         try:
             statistics, contents = read_statistics(folder), read_contents(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise IndexUnavailable(
-                f"The index of {name!r} is incomplete or damaged; ingest the book again."
-            ) from error
+            raise IndexUnavailable(damaged) from error
         return EdgeIndex(folder, manifest, statistics, contents)
 
     def _only_book(self) -> str:

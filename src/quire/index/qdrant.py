@@ -56,6 +56,10 @@ def _engine_errors(doing: str) -> Iterator[None]:
         raise
     # The engine raises plain `Exception` with a text.
     except Exception as error:
+        if "os error 28" in str(error):
+            raise IndexUnavailable(
+                f"The index failed while {doing}: there is no space left on its disk."
+            ) from error
         raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
 
 

@@ -1,8 +1,9 @@
 """Where a book's revisions live on disk, and what each one records.
 
     books/<book>/current                 the name of the revision that readers use
-    books/<book>/revisions/<revision>/   manifest.json, chunks.jsonl, contents.json, terms.json,
-                                         shard/
+    books/<book>/revisions/<revision>/   manifest.json, report.json, chunks.jsonl, contents.json,
+                                         terms.json, shard/, and seal.json with the checksums of the
+                                         last four
     books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
 
 A revision is complete before `current` names it, and never changes afterwards.
@@ -11,7 +12,7 @@ A revision is complete before `current` names it, and never changes afterwards.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,6 @@ class Manifest:
     average_length: float
     created_at: str
     format: int = FORMAT
-    skipped: list[dict[str, Any]] = field(default_factory=list)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

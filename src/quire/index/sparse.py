@@ -5,7 +5,6 @@ Made on our side, they are the same for the embedded engine and for a server.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -44,8 +43,3 @@ def query_weights(text: str) -> SparseWeights:
     """Weigh the terms of a question: each once."""
     places = list(dict.fromkeys(_dimension(term) for term in terms(text)))
     return SparseWeights(places, [1.0] * len(places))
-
-
-def average_length(texts: Sequence[str]) -> float:
-    """Give the mean number of terms."""
-    return sum(len(terms(text)) for text in texts) / len(texts) if texts else 0.0

@@ -23,7 +23,11 @@ _SPACE = re.compile(r"\s+")
 
 def well_formed(text: str) -> str:
     """Replace halves of characters, which names of files and JSON can hold and UTF-8 cannot."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def inline_plain(text: str) -> str:

@@ -29,6 +29,8 @@ class Names:
     """Label to the title or caption it stands before."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Substitutions that Sphinx makes on its own: `|version|`, `|release|`."""
+    wanted: list[tuple[str, str, str]] = field(default_factory=list)
+    """Which document referred to what, by role and target: gathered while they are rendered."""
 
 
 def escape(text: str) -> str:
@@ -124,6 +126,8 @@ class InlineText:
 
     def _cross_reference(self, node: nodes.inline) -> str:
         words = node.astext()
+        if node["kind"] in ("ref", "doc"):
+            self._names.wanted.append((self._docname, node["kind"], str(node["target"])))
         if not node["explicit"]:
             words = self._resolved(node["kind"], str(node["target"])) or words
         return code(words) if node["code"] else escape(words)

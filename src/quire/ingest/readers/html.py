@@ -170,6 +170,7 @@ def _ordered(
 ) -> list[Page]:
     from quire.ingest.readers.htmlsite import (
         Addresses,
+        address_key,
         navigation_order,
         reading_order,
         sitemap_order,
@@ -188,5 +189,6 @@ def _ordered(
         if facts.after
         and (target := by_url.get(facts.after) or addresses.find(facts.after, name)) is not None
     }
-    opening = [start] if start in kept else []
+    # Without an index, the first page by name is only one among others.
+    opening = [start] if start in kept and not address_key(start) else []
     return [kept[name][0] for name in reading_order([*opening, *first], list(kept), after)]

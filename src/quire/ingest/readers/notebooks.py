@@ -16,6 +16,7 @@ from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.toctree import Place, join_docname, matches
 
 if TYPE_CHECKING:
+    from quire.ingest.readers.doctree_inline import Names
     from quire.ingest.readers.sphinx_pages import Source
 
 _TOC = "_toc.yml"
@@ -51,9 +52,19 @@ class NotebooksReader:
         contents = read_contents(root, options, skipped)
         sources = dict(_sources(root, contents, options, skipped))
         url = (options.site_url or _base_url(config)).rstrip("/")
-        pages = tuple(_pages(sources, contents, url, skipped))
-        title = str(config.get("title") or root.resolve().stem)
-        return Book(title=title, kind=self.kind, pages=pages, skipped=tuple(skipped))
+        # docutils is wanted by these formats alone.
+        from quire.ingest.readers.sphinx_pages import names_of
+        from quire.ingest.readers.sphinx_refs import broken_references
+
+        names = names_of(sources)
+        pages = tuple(_pages(sources, contents, names, url, skipped))
+        return Book(
+            title=str(config.get("title") or root.resolve().stem),
+            kind=self.kind,
+            pages=pages,
+            skipped=tuple(skipped),
+            broken_links=broken_references(names, sources),
+        )
 
 
 def _base_url(config: dict[str, Any]) -> str:
@@ -190,11 +201,14 @@ def _sources(
 
 
 def _pages(
-    sources: "dict[str, Source]", contents: list[Place], url: str, skipped: list[Skipped]
+    sources: "dict[str, Source]",
+    contents: list[Place],
+    names: "Names",
+    url: str,
+    skipped: list[Skipped],
 ) -> Iterator[Page]:
-    from quire.ingest.readers.sphinx_pages import names_of, render_page  # docutils, as above
+    from quire.ingest.readers.sphinx_pages import render_page  # docutils, as above
 
-    names = names_of(sources)
     for place in contents:
         if place.docname in sources:
             address = f"{url}/{place.docname}.html"

@@ -47,6 +47,7 @@ class _Builder:
         self._code_is_mono = mono / letters < _ALL_MONO
         self._paragraph: list[Line] = []
         self._items: list[tuple[int, str]] = []
+        self._step = 0.0
 
     def build(self, items: Sequence[Item]) -> Iterator[Placed | Mark]:
         place = 0
@@ -111,7 +112,9 @@ class _Builder:
 
     def _add(self, line: Line) -> Iterator[Placed]:
         if self._paragraph and self._breaks(self._paragraph[-1], line):
+            step = self._paragraph[-1].y - line.y
             yield from self._end_paragraph(line)
+            self._step = step if self._items else 0.0
         self._paragraph.append(line)
 
     def _breaks(self, before: Line, line: Line) -> bool:
@@ -122,8 +125,11 @@ class _Builder:
         item = bool(_BULLET.match(self._paragraph[0].text))
         if (before.page, before.column) != (line.page, line.column):
             return _ends_before_turn(before, line)
-        if before.y - line.y > _WIDER * self._leading * line.size:
+        gap = before.y - line.y
+        if gap > _WIDER * self._leading * line.size:
             return True
+        if item and 0 < _WIDER * self._step < gap:
+            return True  # farther from the last item than the items are from each other
         indented = line.x0 > line.left + 0.8 * line.size and line.x0 > before.x0 + 0.8 * line.size
         short = before.x1 < before.right - 0.25 * (before.right - before.left)
         outdented = item and line.x0 < before.x0 - 0.8 * line.size

@@ -16,6 +16,7 @@ from quire.ingest.readers.surroundings import candidates
 from quire.ingest.readers.toctree import Place, arrange, matches
 
 if TYPE_CHECKING:
+    from quire.ingest.readers.doctree_inline import Names
     from quire.ingest.readers.sphinx_pages import Source
 
 _BUILT = ("_build", "build", "node_modules", "venv", "site-packages")
@@ -49,7 +50,8 @@ class SphinxReader:
         """Read every page that Sphinx would build."""
         config = _config(root, options)
         # docutils is wanted by this format alone.
-        from quire.ingest.readers.sphinx_pages import read_sources
+        from quire.ingest.readers.sphinx_pages import names_of, read_sources
+        from quire.ingest.readers.sphinx_refs import broken_references
 
         skipped: list[Skipped] = []
         listed: list[SourceFile] = []
@@ -61,9 +63,15 @@ class SphinxReader:
             else:
                 listed.append(file)
         sources = read_sources(root, config, listed, options, skipped)
-        pages = tuple(_pages(config, sources, options, skipped))
-        title = config.text("project") or config.text("html_title") or root.resolve().name
-        return Book(title=title, kind=self.kind, pages=pages, skipped=tuple(skipped))
+        names = names_of(sources, config)
+        pages = tuple(_pages(config, sources, names, options, skipped))
+        return Book(
+            title=config.text("project") or config.text("html_title") or root.resolve().name,
+            kind=self.kind,
+            pages=pages,
+            skipped=tuple(skipped),
+            broken_links=broken_references(names, sources),
+        )
 
 
 def _config(root: Path, options: IngestOptions | None) -> SphinxConfig:
@@ -108,10 +116,11 @@ def files_taken_in(root: Path, page: Path) -> Iterator[SourceFile]:
 def _pages(
     config: SphinxConfig,
     sources: "dict[str, Source]",
+    names: "Names",
     options: IngestOptions,
     skipped: list[Skipped],
 ) -> Iterator[Page]:
-    from quire.ingest.readers.sphinx_pages import names_of, render_page  # docutils, as above
+    from quire.ingest.readers.sphinx_pages import render_page  # docutils, as above
 
     titles = {name: source.title for name, source in sources.items()}
     trees = {name: source.trees for name, source in sources.items()}
@@ -125,7 +134,6 @@ def _pages(
             skipped.append(Skipped(source=source.file.name, reason=reason, failed=False))
         else:
             placed.append(Place(docname=docname))
-    names = names_of(sources, config)
     url = (options.site_url or config.text("html_baseurl")).rstrip("/")
     end = config.text("html_file_suffix") or ".html"
     for place in placed:

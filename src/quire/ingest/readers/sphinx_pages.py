@@ -1,10 +1,12 @@
 """The pages of a Sphinx book, each parsed once and rendered when all titles are known."""
 
+import pickle
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from zlib import compress, decompress
 
 from docutils import nodes
 
@@ -48,10 +50,22 @@ class _RstSource:
     trees: tuple[Contents, ...]
     labels: dict[str, str]
     docname: str
-    document: nodes.document
+    packed: bytes
 
     def sections(self, names: Names, title: str) -> tuple[Section, ...]:
-        return read_sections(self.document, names, self.docname, title)
+        return read_sections(_unpack(self.packed), names, self.docname, title)
+
+
+def _pack(document: nodes.document) -> bytes:
+    """Give a parsed page as few bytes: all trees of a long book at once would fill the memory."""
+    # What belongs to the parsing is done with, and cannot be packed.
+    document.reporter = document.transformer = document.settings = None  # type: ignore[assignment]
+    return compress(pickle.dumps(document, pickle.HIGHEST_PROTOCOL), 1)
+
+
+def _unpack(packed: bytes) -> nodes.document:
+    document: nodes.document = pickle.loads(decompress(packed))  # noqa: S301 - packed just now
+    return document
 
 
 @dataclass(slots=True)
@@ -157,7 +171,7 @@ def _read_rst(file: SourceFile, docname: str, text: str, around: Surroundings) -
         trees=trees,
         labels=labels_of(document),
         docname=docname,
-        document=document,
+        packed=_pack(document),
     )
 
 

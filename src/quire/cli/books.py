@@ -1,0 +1,124 @@
+"""`quire books`."""
+
+import sys
+from pathlib import Path
+
+import click
+from pydantic import BaseModel, TypeAdapter
+from rich.console import Console
+from rich.text import Text
+
+from quire.cli.options import data_option, settings_from
+from quire.cli.reporting import print_report
+from quire.compose import books_folder, build_library
+from quire.errors import IndexUnavailable
+from quire.settings import Settings
+
+
+class BookLine(BaseModel):
+    """One book, as `quire books --json` gives it."""
+
+    book: str
+    title: str
+    kind: str
+    revision: str
+    pages: int
+    chunks: int
+    tokens: int
+    embedder: str
+    created_at: str
+    bytes: int
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print them for machines.")
+@data_option
+@click.pass_context
+def command(context: click.Context, as_json: bool, data_dir: Path | None) -> None:
+    """List the books of the data folder."""
+    context.obj = settings_from(data_dir)
+    if context.invoked_subcommand is None:
+        _list(context.obj, as_json)
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def remove(settings: Settings, name: str) -> None:
+    """Delete the index of the book NAME: every revision and vector of it.
+
+    Its source is not touched. Conversations about it stay; they belong to those who had them.
+    """
+    from quire.ingest.publish import remove_book
+
+    folder = books_folder(settings)
+    if not (folder / Path(name).name).is_dir():
+        build_library(settings).find(name)
+    freed = remove_book(folder, name)
+    click.echo(f"Removed {name!r}: {freed / 1e6:.1f} MB are free again.", err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print it for machines.")
+@click.option("--verbose", is_flag=True, help="Print all of it, not only the first few of a kind.")
+@click.pass_obj
+def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
+    """Show what was noticed when the book NAME was last ingested."""
+    from quire.index.revision import current_revision
+    from quire.ingest.report import read_report, report_to_json
+
+    build_library(settings).find(name)
+    folder = current_revision(books_folder(settings) / name)
+    found = read_report(folder) if folder else None
+    if found is None:
+        raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
+    if as_json:
+        click.echo(report_to_json(found))
+    else:
+        print_report(found, Console(), verbose=verbose)
+
+
+def _list(settings: Settings, as_json: bool) -> None:
+    from quire.ingest.publish import size_on_disk
+
+    folder = books_folder(settings)
+    lines = [
+        BookLine(bytes=size_on_disk(folder / m.book), **_fields(m))
+        for m in build_library(settings).books()
+    ]
+    if as_json:
+        click.echo(TypeAdapter(list[BookLine]).dump_json(lines, indent=1).decode())
+        return
+    broken = _broken(folder, {line.book for line in lines})
+    console = Console()
+    for line in lines:
+        _print(line, console)
+    if not lines and not broken:
+        click.echo(f"No book has been ingested into {settings.data_dir} yet.", err=True)
+    for name in broken:
+        click.echo(f"{name}: damaged or of another version; ingest it again.", err=True)
+    sys.exit(1 if broken else 0)
+
+
+def _fields(manifest: object) -> dict[str, object]:
+    return {name: getattr(manifest, name) for name in BookLine.model_fields if name != "bytes"}
+
+
+def _broken(folder: Path, whole: set[str]) -> list[str]:
+    books = (pointer.parent.name for pointer in sorted(folder.glob("*/current")))
+    return [name for name in books if name not in whole]
+
+
+def _print(line: BookLine, console: Console) -> None:
+    when = line.created_at[:16].replace("T", " ")
+    for text, style in (
+        (f"{line.book}: {line.title}", "bold"),
+        (
+            f"  {line.kind}, {line.pages:,} pages, {line.chunks:,} chunks, {line.tokens:,} tokens, "
+            f"{line.bytes / 1e6:.1f} MB",
+            "",
+        ),
+        (f"  revision {line.revision} by {line.embedder}, {when}", "dim"),
+    ):
+        console.print(Text(text, style=style), soft_wrap=True)

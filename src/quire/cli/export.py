@@ -1,0 +1,37 @@
+"""`quire export BOOK FILE`."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from quire.cli.options import data_option, settings_from
+from quire.compose import books_folder, build_library
+from quire.errors import BadRequest
+
+
+@click.command()
+@click.argument("book")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@data_option
+def command(book: str, file: Path, force: bool, data_dir: Path | None) -> None:
+    """Write the index of BOOK, with its text and vectors, into FILE.
+
+    `quire import` takes it in elsewhere without embedding anything. FILE holds the book's text.
+    """
+    from quire.ingest.transfer import export_book
+
+    settings = settings_from(data_dir)
+    build_library(settings).find(book)
+    if file.exists() and not force:
+        raise BadRequest(f"{file} exists; --force replaces it.")
+    manifest = export_book(books_folder(settings), book, file)
+    size = file.stat().st_size
+    Console(stderr=True).print(
+        f"Wrote {manifest.book!r} ({manifest.chunks:,} chunks, revision {manifest.revision}) "
+        f"to {file}, {size / 1e6:.1f} MB.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )

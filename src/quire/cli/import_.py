@@ -1,0 +1,26 @@
+"""`quire import FILE`."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from quire.cli.options import data_option, settings_from
+from quire.cli.reporting import print_report
+from quire.compose import books_folder, build_embedder
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@data_option
+def command(file: Path, data_dir: Path | None) -> None:
+    """Take in the book that `quire export` wrote into FILE; one of the same name is replaced.
+
+    Every checksum is compared first. If FILE cannot be used, nothing is changed.
+    """
+    from quire.ingest.transfer import import_book
+
+    settings = settings_from(data_dir)
+    embedder = build_embedder(settings)
+    report = import_book(file, books_folder(settings), embedder.id)
+    print_report(report, Console(stderr=True), state="imported")

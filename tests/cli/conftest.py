@@ -1,0 +1,40 @@
+"""What the tests of the command line share."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from quire.cli import main
+
+
+@dataclass
+class Run:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Quire = Callable[..., Run]
+
+
+@pytest.fixture
+def quire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Quire:
+    """Run a command as the console script does, within this process."""
+
+    def run(*arguments: str, data: Path, **more: str) -> Run:
+        for name, value in {"QUIRE_DATA_DIR": str(data), "COLUMNS": "200", **more}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["quire", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        printed = capsys.readouterr()
+        return Run(code, printed.out, printed.err)
+
+    return run
