@@ -31,6 +31,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.EmptyBook: 422,
     errors.BookBusy: 409,
     errors.DiskFull: 507,
+    errors.UnreadableExport: 422,
     errors.SearchIndexError: 500,
     errors.IndexUnavailable: 503,
     errors.IndexMismatch: 503,

@@ -38,7 +38,8 @@ def print_report(
 
 def _print_changes(report: IngestReport, console: Console, shown: int | None) -> None:
     changes = report.changes
-    if not changes.changed and not changes.removed and len(changes.added) == report.pages:
+    known = report.pages - len(changes.added) - len(report.empty_pages)
+    if known <= 0 and not changes.removed:
         return  # the first time, everything is new
     for word, pages in (
         ("added", changes.added),

@@ -21,6 +21,10 @@ _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*<?([^\s<>]+)>?", re.M)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1", re.M | re.S)
 _HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t]+(.+)$", re.M)
+_DEFINED = (
+    # Attributes and options, attribute lists, MyST and rst targets, rows that a component links to.
+    r"""\b(?:id|name|label)[ \t]*[=:]+[ \t]*[\\"']*|\{[^{}\n]*\#|^[ \t"]*\(|\.\.[ ]_|^\|[ \t]*`"""
+)
 _MARKDOWN = (".md", ".mdx", ".markdown")
 _PAGES = (*_MARKDOWN, ".rst", ".ipynb", ".html", ".htm", ".xhtml")
 _WRITTEN = ("code", "math")
@@ -139,7 +143,7 @@ def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
     raw = _raw(file)
     if any(_folded(heading) == wanted for heading in _HEADING.findall(raw)):
         return True
-    written = rf"""(?:\b(?:id|name)\s*=\s*["']?|\{{[^{{}}\n]*#|^\(|\.\. _){re.escape(anchor)}\b"""
+    written = rf"(?:{_DEFINED}){re.escape(anchor)}(?![\w-])"
     return re.search(written, raw, re.M) is not None
 
 
