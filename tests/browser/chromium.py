@@ -97,8 +97,8 @@ class Chromium:
             sleep(0.05)
 
     def _settled(self, session: str) -> Highlight:
-        """Wait until two looks agree; a page without a highlight gets three seconds for one."""
-        until = monotonic() + 3
+        """Wait until two looks agree; a page without a highlight gets eight seconds for one."""
+        until = monotonic() + 8
         seen = Highlight("", "")
         while True:
             last, seen = seen, self._look(session)
