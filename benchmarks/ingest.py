@@ -69,7 +69,9 @@ def after_one_change(book: Path, work: Path, settings: Settings) -> tuple[str, I
     """Change one page of a copy of the book, and ingest that over the first."""
     copy = work / book.resolve().name
     shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
-    pages = [f for f in find_reader(copy).files(copy) if f.path.suffix in (".md", ".mdx", ".rst")]
+    # An include that is missing is a file that decides what the book says, too.
+    files = [file for file in find_reader(copy).files(copy) if file.path.is_file()]
+    pages = [file for file in files if file.path.suffix in (".md", ".mdx", ".rst")]
     page = max(pages, key=lambda file: file.path.stat().st_size)
     with page.path.open("a", encoding="utf-8") as text:
         text.write("\n\nA sentence that the benchmark has added to the end of this page.\n")

@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from quire.verify.links import SentenceLinks
 from tests.browser.chromium import Chromium, running
 from tests.browser.site import served
 from tests.conftest import SAMPLE
+from tests.ingest.node_sites import build_site, sample_files
 
 pytestmark = pytest.mark.browser
 BUILT = os.environ.get("QUIRE_BUILT_SITE")
@@ -43,22 +43,11 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 
 @pytest.fixture(scope="session")
-def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_sample() -> Path:
     """The sample book as Docusaurus builds it, from QUIRE_BUILT_SITE or built here."""
     if BUILT:
         return Path(BUILT)
-    npm = shutil.which("npm")
-    if not npm:
-        pytest.skip("neither npm nor QUIRE_BUILT_SITE: there is no built book to open links in")
-    folder = tmp_path_factory.mktemp("site") / "book"
-    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("node_modules", "build"))
-    for command in (["install", "--no-audit", "--no-fund"], ["run", "build"]):
-        done = subprocess.run(
-            [npm, *command], cwd=folder, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            pytest.skip(f"npm {command[0]} failed: {done.stderr[-500:]}")
-    return folder / "build"
+    return build_site("sample", sample_files()) / "build"
 
 
 @pytest.fixture(scope="session")
