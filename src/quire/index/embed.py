@@ -9,6 +9,7 @@ import numpy as np
 
 from quire.errors import EmbedderUnavailable
 from quire.index.granite import MODEL_ID, prepare_granite
+from quire.index.session import open_session
 from quire.ports import Vectors
 
 BATCH = 16
@@ -59,16 +60,9 @@ class GraniteEmbedder:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.log_severity_level = 3
         path = prepare_granite(self._folder, self._say) / "model.onnx"
         try:
-            return onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
+            return open_session(path, self._threads)
         # The errors of onnxruntime share no base class of their own.
         except Exception as error:
             raise EmbedderUnavailable(
