@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quire.errors import EmbedderUnavailable
 from quire.index.session import open_session
@@ -21,7 +22,7 @@ SHA256 = {
 }
 MAX_TOKENS = 160
 MAX_QUESTION_TOKENS = 120
-BATCH = 8
+BATCH = 4
 MIX = np.array([1.0, 1.0], np.float32)
 """How the two outputs are joined: how well the sentence fits, and whether it holds the answer."""
 
@@ -61,7 +62,7 @@ class CrossEncoder:
         tokenizer = Tokenizer.from_file(str(checked_file("reader-tokenizer.json")))
         # The question is kept whole: only the text gives way.
         tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
-        tokenizer.enable_padding()
+        tokenizer.no_padding()
         return tokenizer
 
     @cached_property
@@ -77,15 +78,14 @@ class CrossEncoder:
         return open_session(checked_file("reader.onnx"), self._threads)
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Give a logit for each text, in batches of similar length."""
+        """Give a logit for each text, in small batches of similar length: padding costs time."""
         question = self._cut(question[:400])
+        pairs = self._tokenizer.encode_batch([(question, text) for text in texts])
+        order = sorted(range(len(pairs)), key=lambda place: len(pairs[place].ids))
         scores = [0.0] * len(texts)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            for place, score in zip(
-                batch, self._run(question, [texts[i] for i in batch]), strict=True
-            ):
+            places = order[start : start + BATCH]
+            for place, score in zip(places, self._run([pairs[i] for i in places]), strict=True):
                 scores[place] = score
         return scores
 
@@ -95,11 +95,15 @@ class CrossEncoder:
         few = len(ends) <= MAX_QUESTION_TOKENS
         return question if few else question[: ends[MAX_QUESTION_TOKENS - 1]]
 
-    def _run(self, question: str, texts: list[str]) -> list[float]:
-        encoded = self._tokenizer.encode_batch([(question, text) for text in texts])
+    def _run(self, pairs: Sequence[Any]) -> list[float]:
+        longest = max(len(pair.ids) for pair in pairs)
+
+        def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+            return np.array([[*row, *[0] * (longest - len(row))] for row in rows], np.int64)
+
         inputs = {
-            "input_ids": np.array([e.ids for e in encoded], np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
-            "token_type_ids": np.array([e.type_ids for e in encoded], np.int64),
+            "input_ids": padded([pair.ids for pair in pairs]),
+            "attention_mask": padded([pair.attention_mask for pair in pairs]),
+            "token_type_ids": padded([pair.type_ids for pair in pairs]),
         }
         return [float(score) for score in self._session.run(None, inputs)[0] @ MIX]

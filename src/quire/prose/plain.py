@@ -1,6 +1,7 @@
 """Markdown source to the words a reader sees."""
 
 import re
+from functools import lru_cache
 
 IMAGE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 LINK = re.compile(r"\[([^\]]+)\](?:\([^)\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]*\])")
@@ -30,6 +31,7 @@ def well_formed(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=16384)
 def inline_plain(text: str) -> str:
     """Strip inline markup, keep the words, fold white space: one rendered sentence."""
     held: list[str] = []
