@@ -77,6 +77,7 @@ def test_a_pronoun_is_replaced_by_what_the_last_question_was_about(
             "What are the assumptions of a Kalman filter?",
         ),
         ("What are sensors?", "What are their limits?", "What are the limits of sensors?"),
+        ("What is a lens?", "How sharp can its image be?", "How sharp can the image of a lens be?"),
         ("What is AMCL?", "Its inputs?", "the inputs of AMCL?"),
     ],
 )

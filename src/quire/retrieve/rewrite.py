@@ -47,6 +47,10 @@ _EMPTY = re.compile(
     re.I,
 )
 _POSSESSIVE = ("its", "their", "theirs", "his", "her")
+_OWNED = re.compile(
+    r"\s+([\w-]+(?:\s+(?!(?:be|become|have|look|mean|work)\b)[\w-]+)?)"
+    r"((?:\s+(?:be|become|have|look|mean|work))?\W*)"
+)
 _PLURAL = ("they", "them", "their", "theirs", "these", "those")
 _POINTING = ("this", "that", "these", "those")
 _CLAUSE = re.compile(r",|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I)
@@ -225,9 +229,9 @@ def _put(asked: str, pronoun: re.Match[str], topic: str) -> str:
         # “this filter”: only the rest of its name is missing.
         said = set(terms(asked))
         topic = " ".join(word for word in words(topic) if not said & set(terms(word)))
-    owned = re.fullmatch(r"\s+([\w-]+(?:\s+[\w-]+)?)(\W*)", asked[pronoun.end() :])
+    owned = _OWNED.fullmatch(asked, pronoun.end())
     if pronoun[0].lower() in _POSSESSIVE and owned:
-        # “what are its drawbacks?”
+        # “what are its drawbacks?”, “how bad can its result be?”
         return f"{asked[: pronoun.start()]}the {owned[1]} of {topic}{owned[2]}"
     named = _named(pronoun[0], topic)
     return asked[: pronoun.start()] + named + asked[pronoun.end() :]
