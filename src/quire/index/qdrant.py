@@ -21,6 +21,7 @@ from qdrant_edge import (
     FieldCondition,
     Filter,
     MatchAny,
+    MatchPrefix,
     MatchValue,
     Modifier,
     PayloadSchemaType,
@@ -34,7 +35,7 @@ from qdrant_edge import (
     UpdateOperation,
 )
 
-from quire.domain import Chunk, Contents, Filters
+from quire.domain import Chunk, Contents, Filters, Prefix, Wanted
 from quire.errors import IndexUnavailable
 from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
 from quire.index.sparse import passage_weights, query_weights
@@ -196,9 +197,20 @@ def _dense(vectors: object) -> object:
 
 
 def _filter(filters: Filters) -> Filter | None:
-    conditions: list[Any] = [
-        FieldCondition(key=name, match=MatchAny(list(values)))
-        for name, values in (("chapter", filters.chapter), ("section", filters.section))
+    """Give the filters as the engine's own, so that it looks only where they allow."""
+    fields: list[Any] = [
+        Filter(should=_conditions(name, values))
+        for name, values in filters.wanted.items()
         if values
     ]
-    return Filter(must=conditions) if conditions else None
+    return Filter(must=fields) if fields else None
+
+
+def _conditions(name: str, values: Wanted) -> list[Any]:
+    whole = [value for value in values if isinstance(value, str)]
+    begun = [
+        FieldCondition(key=name, match=MatchPrefix(value.text))
+        for value in values
+        if isinstance(value, Prefix)
+    ]
+    return [*([FieldCondition(key=name, match=MatchAny(whole))] if whole else ()), *begun]
