@@ -15,7 +15,7 @@ from tests.index.index_helpers import make_chunk, make_manifest
 
 CHAPTERS = ("Fog", "Foghorns", "Lamps", "Über Öl", "50 % more")
 SECTIONS = ("Lens", "Lenses", "Oil & wicks", "")
-WORDS = "lens oil horn keeper glass ring wick clock tower storm".split()
+WORDS = ["lens", "oil", "horn", "keeper", "glass", "ring", "wick", "clock", "tower", "storm"]
 CHUNKS = [
     make_chunk(
         number,

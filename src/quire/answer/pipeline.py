@@ -159,7 +159,8 @@ class Pipeline:
         work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
         confidence = score_confidence(
             work.evidence,
-            top_k=question.top_k,
+            # A filter may leave fewer passages than were asked for; no more can be wanted then.
+            top_k=min(question.top_k, len(found.hits)),
             answerability=found.answerability,
         )
         work.retrieve_ms = 1000 * (perf_counter() - begun)
