@@ -11,7 +11,7 @@ HeadingKind = Literal["part", "chapter", "page", "section"]
 QuoteOf = Literal["text", "heading"]
 Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
-Status = Literal["answered", "not_in_book"]
+Status = Literal["answered", "not_in_book", "small_talk"]
 Role = Literal["user", "assistant"]
 
 

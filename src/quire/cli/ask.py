@@ -62,7 +62,8 @@ async def _ask(settings: Settings, question: Question) -> None:
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
-        _print_sources(console, answer)
+        if answer.citations:
+            _print_sources(console, answer)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
         f"follow up with --thread {answer.thread_id}[/dim]",

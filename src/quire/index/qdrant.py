@@ -41,6 +41,7 @@ from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
 from quire.index.sparse import passage_weights, query_weights
 from quire.ports import Rankings, Vectors
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 
 DENSE = "dense"
 KEYWORD = "keyword"
@@ -98,7 +99,12 @@ class EdgeIndex:
     """One revision of one book on the embedded engine."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, statistics: TermStatistics, contents: Contents
+        self,
+        folder: Path,
+        manifest: Manifest,
+        statistics: TermStatistics,
+        contents: Contents,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         """Open the revision in `folder` for reading."""
         self.book = manifest.book
@@ -106,6 +112,7 @@ class EdgeIndex:
         self.revision = manifest.revision
         self.statistics = statistics
         self.contents = contents
+        self.vocabulary = vocabulary or Vocabulary()
         with _engine_errors("opening"):
             self._shard = EdgeShard.load(str(folder / "shard"))
 

@@ -78,6 +78,8 @@ class Exchange:
 
     question: str
     headings: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    """Ids of the passages that its answer cites."""
 
 
 def standalone_question(question: str, history: Sequence[Exchange]) -> str:
