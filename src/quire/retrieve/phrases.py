@@ -82,12 +82,13 @@ def parse(question: str) -> Parsed:
     runs = _runs(question, opening.end)
     clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
     acts = bool(runs) and _acts(opening, runs[0])
-    addressed = bool(_READER.match(question, opening.end))
+    reader = _READER.match(question, opening.end)
+    addressed = bool(reader)
     has_subject = acts and bool(opening.verb) and not addressed
     subjects = 1
-    if acts and not has_subject:
+    if acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
         runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
-    elif acts:
+    elif has_subject:
         subjects = _subjects(question, runs)
         *first, run = runs[:subjects]
         length = _subject(question, run, be=opening.verb in _BE)
@@ -146,7 +147,9 @@ def _runs(question: str, begin: int) -> list[_Run]:
         word = token[0].lower()
         joined = not question[end : token.start()].strip()
         end = token.end()
-        if word in STOPWORDS and not (word in _PARTICLES and joined and runs[-1]):
+        if re.split("['’]", word)[0] in STOPWORDS and not (
+            word in _PARTICLES and joined and runs[-1]
+        ):
             runs.append([])
         elif joined:
             runs[-1].append(token)
@@ -166,6 +169,11 @@ def _acts(opening: _Opening, subject: _Run) -> bool:
     return opening.ask in ("", "how", "why")
 
 
+def _small_verb_at(question: str, place: int) -> bool:
+    following = _TOKEN.search(question, place)
+    return following is not None and following[0].lower() in _SMALL_VERBS
+
+
 def _subjects(question: str, runs: list[_Run]) -> int:
     """Give how many runs name who acts: two in “how do stocks and bonds differ”."""
     together = len(runs) > 1 and _AND.fullmatch(question, runs[0][-1].end(), runs[1][0].start())
@@ -175,8 +183,7 @@ def _subjects(question: str, runs: list[_Run]) -> int:
 def _subject(question: str, run: _Run, *, be: bool) -> int:
     """Give how many words of “the depth camera measure” or “Isaac Sim render images” come first."""
     words = [token[0] for token in run]
-    after = _TOKEN.search(question, run[-1].end())
-    if after and after[0].lower() in _SMALL_VERBS and not be:
+    if not be and _small_verb_at(question, run[-1].end()):
         return len(words)
     without_last = max(1, len(words) - 1)
     if be or len(words[1:]) <= 1:

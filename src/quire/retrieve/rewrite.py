@@ -31,6 +31,7 @@ _ASKS = re.compile(
 _ABOUT = re.compile(
     r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)\W*$"
     r"|^\s*(?:and|or|but)[,\s]+((?:[^\s?,]+\s+){0,5}[^\s?,]+)[?.\s]*$"
+    r"|^\s*((?:if|unless)\s+[^,?]{1,60}?)[?.…\s]*$"
     r"|^\s*((?:for|with|without|in|on|under|at|during)\s+(?:[^\s?,]+\s+){0,3}[^\s?,]+)\?[?\s]*$",
     re.I,
 )
@@ -46,7 +47,9 @@ _PRONOUN = re.compile(
     re.I,
 )
 _EMPTY = re.compile(
-    r"\b(?:is|was)\s+it\s+(?:true|possible|safe|worth|better|enough|necessary)\s+(?:that|to|\w+ing)\b"
+    r"\b(?:is|was|be|isn[’']t)\s+it\s+(?:(?!able|going|similar|close|due|subject|equal|here|there)"
+    r"\w+(?<!ed)\s+){1,3}?(?:that|to|if|for)\b"
+    r"|\bis\s+it\s+worth\s+\w+ing\b|\bit\s+(?:takes?|costs?)\s+(?:\w+\s+)?to\b"
     r"|\b(?:this|that) (?:book|chapter)\b",
     re.I,
 )
@@ -59,7 +62,9 @@ _OWNED = re.compile(
 )
 _PLURAL = ("they", "them", "their", "theirs", "these", "those")
 _POINTING = ("this", "that", "these", "those")
-_CLAUSE = re.compile(r",|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I)
+_CLAUSE = re.compile(
+    r"[,;:]|\s[-–—]\s|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I
+)
 _CHOICE = re.compile(
     r"\b(?:which|another|other|best|right) ones?\b|\bones?\W*$"
     r"|\bof (?:the (?:two|three|four)|both)\b|^\s*which (?:is|are|has|have|would|should)\b"
@@ -93,6 +98,10 @@ _COMPARED = re.compile(
     re.I,
 )
 
+MOST_WORDS = 8
+"""What is longer is no name that could stand for “it”, and no scrap of a question."""
+MOST_IN_BRACKETS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -111,11 +120,17 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     if not history:
         return question
     # An abbreviation was put beside its long form for the search; it is no other thing.
-    last = replace(history[-1], question=_ABBREVIATION.sub("", history[-1].question))
+    last = replace(history[-1], question=_core(_ABBREVIATION.sub("", history[-1].question)))
     asked = _COURTESY.sub("", question)
     if chosen := with_choice(asked, options_of(last.question, last.answer)):
         return _AND.sub("", chosen)
     return _asked_again(asked, last.question) or _filled(_AND.sub("", asked), last) or question
+
+
+def _core(question: str) -> str:
+    """Give the last sentence that asks, where there are several."""
+    asking = [one for one in re.split(r"(?<=[.?!])\s+", question.strip()) if one.endswith("?")]
+    return asking[-1] if asking else question
 
 
 def _asked_again(asked: str, previous: str) -> str | None:
@@ -234,18 +249,23 @@ def _filled(asked: str, last: Exchange) -> str | None:
     topic = topic_of(last)
     if not topic or set(terms(topic)) <= set(terms(asked)):
         return None
-    aside = f"{asked.rstrip('?. ')} ({before.clause or topic})?"
+    aside = f"{asked.rstrip('?. ')} ({_in_brackets(before.clause or topic)})?"
     if pronoun := _outward_pronoun(asked):
-        if _means_more(asked, pronoun, before):
-            return aside
         if pronoun[0].lower() in _PLURAL:
             topic = next((thing.full for thing in before.things if thing.is_plural), topic)
+        if _means_more(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
+            return aside
         return _put(asked, pronoun, topic)
     if any(one.search(asked) for one in (_CHOICE, _ELLIPSIS, _GENERIC)) or _is_scrap(asked):
         return aside
-    if _COMPARED.search(asked) and " than " not in asked:
+    if _COMPARED.search(asked) and " than " not in asked and len(asked.split()) <= MOST_WORDS:
         return f"{asked.rstrip('?. ')} than {topic}?"
     return None
+
+
+def _in_brackets(said: str) -> str:
+    """Give words for between brackets: none of their own, and not too many."""
+    return " ".join(re.sub(r"[()]", " ", said).split()[:MOST_IN_BRACKETS])
 
 
 def _means_more(asked: str, pronoun: re.Match[str], before: Parsed) -> bool:
