@@ -125,13 +125,18 @@ class Pipeline:
 
     async def _history(self, thread_id: str) -> list[Exchange]:
         thread = await self._threads.load(thread_id, last=HISTORY)
-        said = (message.record for message in (thread.messages if thread else ()))
-        records = [record for record in said if record and record["status"] != "small_talk"]
+        said = [message for message in (thread.messages if thread else ()) if message.record]
+        said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
-        answered = [record for record in records if record["status"] == "answered"]
+        answered = [message for message in said if message.record["status"] == "answered"]
         return [
-            Exchange(record["standalone_question"], tuple(record["headings"]), cited_in(record))
-            for record in answered or records
+            Exchange(
+                message.record["standalone_question"],
+                headings=tuple(message.record["headings"]),
+                cited=cited_in(message.record),
+                answer=message.content,
+            )
+            for message in answered or said
         ]
 
     def _told(self, work: _Work, asked: Understood, history: Sequence[Exchange]) -> list[Statement]:

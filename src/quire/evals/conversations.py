@@ -30,18 +30,18 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Understood:
+class Outcome:
     """How a conversation came out."""
 
     conversation: Conversation
     standalone: str
-    missing: tuple[str, ...]
-    """Words that should be there, and words that should not."""
+    wrong: tuple[str, ...]
+    """`+word` for one that is missing, `-word` for one that should not be there."""
 
     @property
     def right(self) -> bool:
         """Whether all is as it must be."""
-        return not self.missing
+        return not self.wrong
 
 
 _CONVERSATION = TypeAdapter(Conversation)
@@ -60,7 +60,7 @@ def read_conversations(path: Path) -> list[Conversation]:
         raise BadRequest(f"{path} is not a set of conversations: {error}.") from error
 
 
-def follow(conversation: Conversation, rewrite: Rewrite = standalone_question) -> Understood:
+def follow(conversation: Conversation, rewrite: Rewrite = standalone_question) -> Outcome:
     """Make every question of a conversation stand alone, each on the one before it."""
     history: list[Exchange] = []
     standalone = ""
@@ -78,6 +78,4 @@ def follow(conversation: Conversation, rewrite: Rewrite = standalone_question) -
     said = set(terms(standalone))
     lacking = [f"+{word}" for word in conversation.must if not set(terms(word)) <= said]
     surplus = [f"-{word}" for word in conversation.must_not if set(terms(word)) & said]
-    return Understood(
-        conversation=conversation, standalone=standalone, missing=(*lacking, *surplus)
-    )
+    return Outcome(conversation=conversation, standalone=standalone, wrong=(*lacking, *surplus))

@@ -23,10 +23,14 @@ CHOSEN = re.compile(
     re.I,
 )
 _JOINT = re.compile(
-    r"\s*(?:,|,?\s*(?:and|or)|versus|vs\.?|from|with|to|than)\s+(?:an?|the)?\s*", re.I
+    r"\s*(?:differs?\s+|different\s+|compared?\s+)?"
+    r"(?:,|,?\s*(?:and|or)|versus|vs\.?|from|with|to|than)\s+(?:an?|the)?\s*",
+    re.I,
 )
 _ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(.+)$", re.M)
 _ITEM_WORDS = 8
+_NAME_WORDS = 4
+"""What is longer says something, and is no name."""
 _SERIES = re.compile(
     r"(?:\b(?:are|include|includes|namely|as)|:)\s+"
     r"((?:[^\s,.;:]+\s){0,3}[^\s,.;:]+(?:,\s+(?:[^\s,.;:]+\s){0,3}[^\s,.;:]+)*"
@@ -63,6 +67,9 @@ def with_choice(asked: str, options: Sequence[str]) -> str | None:
     """Name what “the second one” is; nothing if the question chooses nothing of the options."""
     found = CHOSEN.search(asked)
     place = _PLACES[(found["side"] or found["place"]).lower()] if found else 0
-    if not found or not -1 <= place < len(options):
+    if not found or not options or place >= len(options):
         return None
-    return asked[: found.start()] + options[place].strip() + asked[found.end() :]
+    option = options[place].strip()
+    if len(option.split()) > _NAME_WORDS:
+        return f"{asked.rstrip('?. ')} ({option})?"
+    return asked[: found.start()] + option + asked[found.end() :]

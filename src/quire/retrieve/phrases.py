@@ -147,9 +147,8 @@ def _runs(question: str, begin: int) -> list[_Run]:
         word = token[0].lower()
         joined = not question[end : token.start()].strip()
         end = token.end()
-        if re.split("['’]", word)[0] in STOPWORDS and not (
-            word in _PARTICLES and joined and runs[-1]
-        ):
+        small = re.split("['’]", word)[0] in STOPWORDS
+        if small and not (word in _PARTICLES and joined and runs[-1]):
             runs.append([])
         elif joined:
             runs[-1].append(token)

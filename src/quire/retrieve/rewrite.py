@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from quire.prose.terms import terms, words
+from quire.prose.terms import STOPWORDS, terms, words
 from quire.retrieve.choices import options_of, with_choice
 from quire.retrieve.corrections import Correction, correction_in
 from quire.retrieve.phrases import Parsed, Phrase, parse
@@ -29,7 +29,7 @@ _ASKS = re.compile(
     rf"(?!if\b|when\b).*\b(?:(?:what|which|who|whose|where|why|how)\b|{_VERB})", re.I
 )
 _ABOUT = re.compile(
-    r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)\W*$"
+    r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)[?.!…\s]*$"
     r"|^\s*(?:and|or|but)[,\s]+((?:[^\s?,]+\s+){0,5}[^\s?,]+)[?.\s]*$"
     r"|^\s*((?:if|unless)\s+[^,?]{1,60}?)[?.…\s]*$"
     r"|^\s*((?:for|with|without|in|on|under|at|during)\s+(?:[^\s?,]+\s+){0,3}[^\s?,]+)\?[?\s]*$",
@@ -74,6 +74,7 @@ _CHOICE = re.compile(
 )
 _ELLIPSIS = re.compile(
     r"^\s*(?:why not|what if|what else|how else|anything else)\b"
+    r"|^\s*(?:is|are) there (?:any |other |some )*\w+\W*$"
     r"|\b(?:the|any) (?:\w+ )?(?:drawback|downside|advantage|disadvantage|benefit|limitation"
     r"|alternative|difference|default|purpose|requirement|step|risk|trade-off|result|reason)s?\W*$",
     re.I,
@@ -85,12 +86,16 @@ _GENERIC = re.compile(
     re.I,
 )
 """“What tools do I need?”: for what, the question before says."""
+_ACT = re.compile(r"(\w+(?: up| down| off| on| out)?) (?:it|them|that|this|these)\W*$", re.I)
+_PERSONAL = ("he", "she", "him", "his", "her")
 _SAME = re.compile(
     r"^\s*(?:(?:does|is|would|will|and) )*(?:it |that )?(?:the same|likewise)"
     r"(?: (?:hold|apply|go|true|be|work|happen)s?)?(?: true| too| also)?"
     r" (?:for|to|of|with|in) (?P<new>[^?]+?)\W*$",
     re.I,
 )
+_BESIDE = re.compile(r"\(([^()]+)\)\W*$")
+"""What was put in brackets here, to make an earlier question stand alone."""
 _ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])[A-Za-z0-9-]{2,9}\)")
 _COMPARED = re.compile(
     r"\b(?:faster|slower|better|worse|safer|cheaper|larger|smaller|higher|lower|easier|harder"
@@ -143,6 +148,8 @@ def _asked_again(asked: str, previous: str) -> str | None:
             return _swapped(previous, new)
     if found := _SAME.match(asked):
         return _swapped(previous, found["new"])
+    if _is_name_alone(asked) and any(thing.is_name for thing in parse(previous).things):
+        return _swapped(previous, asked.strip(" ?.!"))
     meant = correction_in(asked)
     return _put_right(previous, meant) if meant else None
 
@@ -157,6 +164,8 @@ def question_with_topic(question: str, history: Sequence[Exchange]) -> str | Non
 
 def topic_of(exchange: Exchange) -> str:
     """Give the words an earlier question was about."""
+    if beside := _BESIDE.search(exchange.question):
+        return beside[1]
     return parse(exchange.question).topic or "".join(exchange.headings[:1])
 
 
@@ -172,9 +181,14 @@ def _again(word: str, previous: str) -> str:
 
 def _swapped(previous: str, new: str) -> str:
     """Ask the earlier question again, about something else."""
-    if not terms(new):
+    if all(word.lower() in STOPWORDS for word in words(new)):
         return previous
     before = parse(previous)
+    if found := _ACT.match(new):
+        # “How do I open it? And close it?”
+        reader = re.search(r"\b(?:i|you|we|one)\b", previous, re.I)
+        if reader and reader.end() < (before.things[0].start if before.things else 0):
+            return f"{previous[: reader.end()]} {found[1]} {before.things[0].full}?"
     if found := _ADJUNCT.match(new):
         word = found[1].lower()
         if word not in ("for", "with", "of") or re.search(rf"\b{word}\b", previous, re.I):
@@ -189,10 +203,17 @@ def _swapped(previous: str, new: str) -> str:
     # of its measures.
     things = before.things if re.match(_ITS, new, re.I) else before.things[::-1]
     old = max(things, key=lambda thing: _likeness(thing, own))
-    if one := re.fullmatch(r"(.+) ones?", text):
-        own = Phrase(0, 0, _of_its_kind(one[1], old.text.split()), article)
+    if one := re.fullmatch(rf"(.+) ones?|(?:{'|'.join(_ORDINALS)})", text, re.I):
+        own = Phrase(0, 0, _of_its_kind(one[1] or text, old.text.split()), article)
     start = old.start - (len(old.article) + 1 if old.article else 0)
     return previous[:start] + own.full + previous[old.end :]
+
+
+def _is_name_alone(asked: str) -> bool:
+    """Whether it is nothing but a name with a question mark: “K2?”."""
+    own = parse(asked)
+    named = [thing for thing in own.things if thing.text == asked.strip(" ?.!")]
+    return asked.rstrip().endswith("?") and any(thing.is_name for thing in named)
 
 
 def _put_right(previous: str, meant: Correction) -> str:
@@ -249,8 +270,11 @@ def _filled(asked: str, last: Exchange) -> str | None:
     topic = topic_of(last)
     if not topic or set(terms(topic)) <= set(terms(asked)):
         return None
-    aside = f"{asked.rstrip('?. ')} ({_in_brackets(before.clause or topic)})?"
-    if pronoun := _outward_pronoun(asked):
+    said = topic if _BESIDE.search(last.question) else before.clause or topic
+    aside = f"{asked.rstrip('?. ')} ({_in_brackets(said)})?"
+    # “Who painted it?” leaves open who “he” is.
+    unknown = _PERSONAL if re.match(r"\s*who\b(?! (?:is|was|were))", last.question, re.I) else ()
+    if pronoun := _outward_pronoun(asked, unknown):
         if pronoun[0].lower() in _PLURAL:
             topic = next((thing.full for thing in before.things if thing.is_plural), topic)
         if _means_more(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
@@ -285,14 +309,14 @@ def _is_scrap(asked: str) -> bool:
     )
 
 
-def _outward_pronoun(asked: str) -> re.Match[str] | None:
+def _outward_pronoun(asked: str, unknown: Sequence[str] = ()) -> re.Match[str] | None:
     """Find the first word that points to something said before this question."""
     empty = [found.span() for found in _EMPTY.finditer(asked)]
     things = parse(asked).things
     for pronoun in _PRONOUN.finditer(asked):
         at = pronoun.start()
         own = [thing for thing in things if thing.end <= at]
-        if any(start <= at < end for start, end in empty):
+        if pronoun[0].lower() in unknown or any(start <= at < end for start, end in empty):
             continue
         if pronoun[0].lower() in _POSSESSIVE:
             inward = any(t.is_name or t.is_plural or t.article in ("a", "an") for t in own)
