@@ -89,6 +89,18 @@ def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
     assert all(place.startswith("Safety") for place in places)
 
 
+def test_follow_ups_of_a_set_are_counted_and_the_wrong_ones_shown(
+    quire: Quire, tmp_path: Path
+) -> None:
+    right = '{"id": "1", "turns": ["What is oil?", "Is it thick?"], "must": ["oil", "thick"]}'
+    wrong = '{"id": "2", "turns": ["What is tar?", "What is oil?"], "must": ["tar"]}'
+    (tmp_path / "few.jsonl").write_text(f"{right}\n{wrong}\n", "utf-8")
+
+    run = quire("bench", "conversations", str(tmp_path / "few.jsonl"), data=tmp_path)
+
+    assert run.stdout == "What is tar? / What is oil? → What is oil? (+tar)\nfew: 1/2\n"
+
+
 def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
     quire: Quire, sample_data: Path
 ) -> None:
