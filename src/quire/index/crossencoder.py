@@ -45,6 +45,5 @@ class EntailmentModel:
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[Entailed]:
         """Give the logits of each (claim, evidence)."""
         return [
-            Entailed(*(float(v) for v in row))
-            for row in (self._model.logits(pairs) if pairs else ())
+            Entailed(*(float(v) for v in row)) for row in (self._model.logits(pairs) if pairs else ())
         ]
