@@ -68,19 +68,25 @@ class Quire:
         """Give back files and connections."""
         await self._services.__aexit__(None, None, None)
 
-    async def ask(self, question: str, *, thread_id: str | None = None) -> Answer:
+    async def ask(
+        self, question: str, *, thread_id: str | None = None, filters: Filters | None = None
+    ) -> Answer:
         """Give the whole checked answer; pass its `thread_id` on to ask a follow-up."""
         answer: Answer | None = None
-        async for event in self.stream(question, thread_id=thread_id):
+        async for event in self.stream(question, thread_id=thread_id, filters=filters):
             if isinstance(event, Done):
                 answer = event.answer
         assert answer is not None, "the pipeline ended without `Done`"
         return answer
 
-    def stream(self, question: str, *, thread_id: str | None = None) -> AsyncGenerator[Event, None]:
+    def stream(
+        self, question: str, *, thread_id: str | None = None, filters: Filters | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Give the events of an answer as it is made; each sentence after its check."""
         return self._services.answerer.answer(
-            Question(text=question, book=self._book, thread_id=thread_id)
+            Question(
+                text=question, book=self._book, thread_id=thread_id, filters=filters or Filters()
+            )
         )
 
     async def search(

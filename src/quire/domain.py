@@ -1,7 +1,7 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ HeadingKind = Literal["part", "chapter", "page", "section"]
 QuoteOf = Literal["text", "heading"]
 Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
-Status = Literal["answered", "not_in_book"]
+Status = Literal["answered", "not_in_book", "small_talk"]
 Role = Literal["user", "assistant"]
 
 
@@ -178,15 +178,46 @@ class Hit:
     vector: tuple[float, ...] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A filter's value that matches whatever begins with it."""
+
+    text: str
+
+
+Wanted = tuple[str | Prefix, ...]
+"""Values of which any may match: a text as a whole, a `Prefix` by its beginning."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Where to search; a field left empty does not restrict."""
+    """Where to search; a field left empty does not restrict, and all the others must match."""
 
-    chapter: tuple[str, ...] = ()
-    section: tuple[str, ...] = ()
+    chapter: Wanted = ()
+    section: Wanted = ()
+    url: Wanted = ()
+    """Addresses with the heading's anchor, as passages have them."""
+    source_file: Wanted = ()
 
     def __bool__(self) -> bool:
-        return bool(self.chapter or self.section)
+        return any(self.wanted.values())
+
+    @property
+    def wanted(self) -> dict[str, Wanted]:
+        """The fields by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def allow(self, chunk: Chunk) -> bool:
+        """Tell whether a chunk stands where the search goes."""
+        return all(
+            any(_matches(getattr(chunk, name), value) for value in values)
+            for name, values in self.wanted.items()
+            if values
+        )
+
+
+def _matches(text: str, value: str | Prefix) -> bool:
+    return text.startswith(value.text) if isinstance(value, Prefix) else text == value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

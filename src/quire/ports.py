@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from quire.domain import Answer, Chunk, Contents, Filters, Message, Question, Thread, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 
 Vectors = NDArray[np.float32]
 
@@ -81,6 +82,7 @@ class Index(Protocol):
     revision: str
     statistics: TermStatistics
     contents: Contents
+    vocabulary: Vocabulary
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
         """Rank chunks by meaning and by keywords, at most `depth` each."""

@@ -1,6 +1,6 @@
 import json
 
-from quire.answer.records import answer_record
+from quire.answer.records import answer_record, cited_in
 from quire.domain import Citation
 from tests.verify.samples import answer_of, claim_of, hit_of
 
@@ -37,3 +37,13 @@ def test_each_heading_cited_is_recorded_once() -> None:
     record = answer_record(answer_of(claims=(claim, claim)))
 
     assert record["headings"] == ["Orders"]
+
+
+def test_the_passages_a_stored_answer_cites_are_given_once_each() -> None:
+    def citing(identity: str) -> dict[str, object]:
+        return {"citations": [{"chunk_id": identity}]}
+
+    record = {"claims": [citing("a"), citing("b"), citing("a"), {"citations": []}]}
+
+    assert cited_in(record) == ("a", "b")
+    assert cited_in({}) == ()

@@ -15,15 +15,20 @@ from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.instructions import NOT_IN_BOOK, VERSION
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
-from quire.answer.records import answer_record
+from quire.answer.records import answer_record, cited_in
 from quire.answer.refusal import DISCLAIMER, refusal_text
+from quire.answer.smalltalk import NAME as TALK
+from quire.answer.smalltalk import answer_to_talk
 from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
+from quire.retrieve.language import notice_of
 from quire.retrieve.outline import first_chunk
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
 from quire.retrieve.search import Searcher, SearchResult, opened_hits
+from quire.retrieve.shortforms import said_in_full
 from quire.retrieve.structure import structure_question
+from quire.retrieve.understand import Understood, understand
 from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import certain, score_confidence
 from quire.verify.grounding import check_piece
@@ -32,6 +37,8 @@ from quire.verify.links import SentenceLinks
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
+CITED = 2
+"""Passages cited in so many of the last answers are read again for a follow-up."""
 SURE = 0.85
 """A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
@@ -45,6 +52,7 @@ class _Work:
     thread_id: str
     answer_id: str
     standalone: str = ""
+    refusal: str = ""
     nearest: tuple[Hit, ...] = ()
     evidence: list[Hit] = field(default_factory=list)
     text: str = ""
@@ -92,11 +100,15 @@ class Pipeline:
 
         async with self._threads.turn(thread_id):
             history = await self._history(thread_id)
-            told = self._told(work, history)
+            asked = understand(question.text, work.index)
+            told = self._told(work, asked, history)
             if told:
                 confidence = certain(len(work.evidence))
+            elif asked.foreign:
+                work.standalone, work.refusal = question.text, notice_of(asked.foreign)
+                confidence = score_confidence((), top_k=question.top_k, answerability=0.0)
             else:
-                confidence = await self._retrieve(work, history)
+                confidence = await self._retrieve(work, asked, history)
             shown = tuple(work.evidence) if confidence.should_answer else work.nearest
             yield Retrieved(work.standalone, shown, confidence)
 
@@ -113,28 +125,42 @@ class Pipeline:
 
     async def _history(self, thread_id: str) -> list[Exchange]:
         thread = await self._threads.load(thread_id, last=HISTORY)
-        records = [m.record for m in (thread.messages if thread else ()) if m.record]
+        said = [message for message in (thread.messages if thread else ()) if message.record]
+        said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
-        answered = [record for record in records if record["status"] == "answered"]
+        answered = [message for message in said if message.record["status"] == "answered"]
         return [
-            Exchange(record["standalone_question"], tuple(record["headings"]))
-            for record in answered or records
+            Exchange(
+                message.record["standalone_question"],
+                headings=tuple(message.record["headings"]),
+                cited=cited_in(message.record),
+                answer=message.content,
+            )
+            for message in answered or said
         ]
 
-    def _told(self, work: _Work, history: Sequence[Exchange]) -> list[Statement]:
-        """Answer from the contents what is asked about them, without a search; else nothing."""
+    def _told(self, work: _Work, asked: Understood, history: Sequence[Exchange]) -> list[Statement]:
+        """Answer small talk, and what is asked about the contents, without a search."""
         index = work.index
-        for text in (work.question.text, standalone_question(work.question.text, history)):
-            asked = structure_question(text, f"{index.title} {index.book}", index.contents)
-            if asked:
-                told = answer_from_contents(asked, index.contents)
-                named = (first_chunk(one) for said in told for one in said.headings)
-                work.evidence += opened_hits(index.read(list(dict.fromkeys(named))))
+        if asked.talk:
+            work.standalone, work.model = asked.text, TALK
+            return self._opened(work, answer_to_talk(asked.talk, index.title, index.contents))
+        for text in dict.fromkeys((asked.text, standalone_question(asked.text, history))):
+            wanted = structure_question(text, f"{index.title} {index.book}", index.contents)
+            if wanted:
                 work.standalone, work.model = text, CONTENTS
-                return told
+                return self._opened(work, answer_from_contents(wanted, index.contents))
         return []
 
+    def _opened(self, work: _Work, told: list[Statement]) -> list[Statement]:
+        """Open the passages whose headings are named."""
+        named = (first_chunk(one) for said in told for one in said.headings)
+        work.evidence += opened_hits(work.index.read(list(dict.fromkeys(named))))
+        return told
+
     def _quote_titles(self, work: _Work, statement: Statement) -> Sentence | Withheld:
+        if not statement.headings:
+            return self._release(work, statement.text, _said_by_us(statement.text))
         hits = {hit.chunk.id: hit for hit in work.evidence}
         quoted = [(one, hits[first_chunk(one)]) for one in statement.headings]
         claim = check_titles(statement.text, quoted)
@@ -144,30 +170,40 @@ class Pipeline:
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
         return self._release(work, f"{statement.lead}{claim.text} {marks}", claim)
 
-    async def _retrieve(self, work: _Work, history: Sequence[Exchange]) -> Confidence:
+    async def _retrieve(
+        self, work: _Work, asked: Understood, history: Sequence[Exchange]
+    ) -> Confidence:
         begun = perf_counter()
-        question = work.question
-        work.standalone = standalone_question(question.text, history)
-        found = await self._search(work, work.standalone)
-        beside = question_with_topic(work.standalone, history)
+        question, vocabulary = work.question, work.index.vocabulary
+        alone = standalone_question(asked.text, history)
+        cited = [identity for one in history[-CITED:] for identity in one.cited]
+        work.standalone = said_in_full(alone, vocabulary) or alone
+        found = await self._search(work, work.standalone, cited if alone != asked.text else ())
+        beside = question_with_topic(alone, history)
         if beside and found.answerability < SURE:
             # It may lean on the conversation in a way its words do not show.
-            again = await self._search(work, beside)
+            beside = said_in_full(beside, vocabulary) or beside
+            again = await self._search(work, beside, cited)
             if again.answerability > max(found.answerability, question.threshold):
                 work.standalone, found = beside, again
         work.nearest = found.hits
         work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
         confidence = score_confidence(
             work.evidence,
-            top_k=question.top_k,
+            # A filter may leave fewer passages than were asked for; no more can be wanted then.
+            top_k=min(question.top_k, len(found.hits)),
             answerability=found.answerability,
         )
         work.retrieve_ms = 1000 * (perf_counter() - begun)
         return confidence
 
-    async def _search(self, work: _Work, question: str) -> SearchResult:
+    async def _search(self, work: _Work, question: str, also: Sequence[str] = ()) -> SearchResult:
         return await self._searcher.search(
-            work.index, question, filters=work.question.filters, top_k=work.question.top_k
+            work.index,
+            question,
+            filters=work.question.filters,
+            top_k=work.question.top_k,
+            also=also,
         )
 
     async def _proven(
@@ -240,7 +276,8 @@ class Pipeline:
 
     def _conclude(self, work: _Work, confidence: Confidence, begun: float) -> Answer:
         """Make the answer; one that kept no proven claim is a refusal."""
-        answered = work.is_proven
+        talked = work.model == TALK
+        answered = work.is_proven or talked
         if not answered:
             confidence = replace(confidence, level="insufficient", should_answer=False)
         hits = tuple(work.evidence) if answered else work.nearest
@@ -251,8 +288,10 @@ class Pipeline:
             revision=work.index.revision,
             question=work.question.text,
             standalone_question=work.standalone,
-            status="answered" if answered else "not_in_book",
-            text=work.text if answered else refusal_text(work.standalone, work.nearest),
+            status="small_talk" if talked else "answered" if answered else "not_in_book",
+            text=work.text
+            if answered
+            else work.refusal or refusal_text(work.standalone, work.nearest),
             claims=tuple(work.claims) if answered else (),
             withheld=tuple(work.withheld),
             hits=hits,

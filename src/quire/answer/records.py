@@ -1,5 +1,6 @@
 """An answer as it is stored: exactly what the reader saw, and where it came from."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +22,13 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "hits": [_hit(hit) for hit in answer.hits],
         "timings": asdict(answer.timings),
     }
+
+
+def cited_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Give the ids of the passages that a stored answer cites."""
+    claims = record.get("claims", ())
+    ids = (citation["chunk_id"] for claim in claims for citation in claim["citations"])
+    return tuple(dict.fromkeys(ids))
 
 
 def _hit(hit: Hit) -> dict[str, Any]:

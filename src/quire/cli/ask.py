@@ -7,7 +7,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli.options import book_option, data_option, settings_from
+from quire.cli.options import (
+    book_option,
+    data_option,
+    filter_option,
+    filters_from,
+    settings_from,
+)
 from quire.compose import build
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
@@ -21,17 +27,24 @@ MAX_LENGTH = 1000
 @click.argument("question")
 @click.option("--thread", help="Continue the conversation with this id.")
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
+@filter_option
 @book_option
 @data_option
 def command(
-    question: str, thread: str | None, top_k: int, book: str | None, data_dir: Path | None
+    question: str,
+    thread: str | None,
+    top_k: int,
+    filters: tuple[str, ...],
+    book: str | None,
+    data_dir: Path | None,
 ) -> None:
     """Ask QUESTION about the book; sentences appear as they are proven, then their sources."""
     question = question.strip()
     if not question or len(question) > MAX_LENGTH:
         raise BadRequest(f"A question has 1 to {MAX_LENGTH} characters; this has {len(question)}.")
     settings = settings_from(data_dir)
-    asked = Question(text=question, book=book, thread_id=thread, top_k=top_k)
+    where = filters_from(filters)
+    asked = Question(text=question, book=book, thread_id=thread, top_k=top_k, filters=where)
     asyncio.run(_ask(settings, asked))
 
 
@@ -49,7 +62,8 @@ async def _ask(settings: Settings, question: Question) -> None:
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
-        _print_sources(console, answer)
+        if answer.citations:
+            _print_sources(console, answer)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
         f"follow up with --thread {answer.thread_id}[/dim]",

@@ -15,6 +15,7 @@ from rich.table import Table
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import books_folder, build, build_embedder
 from quire.domain import Filters
+from quire.evals.conversations import follow, read_conversations
 from quire.evals.golden import GoldenResult, read_golden, run_golden
 from quire.evals.report import SHOWN, write_report
 from quire.evals.retrieval import TOP_K, Found, QuestionSet, figures, read_set, run_set, write_book
@@ -67,6 +68,23 @@ def _print(console: Console, result: GoldenResult) -> None:
         f"{mark} {result.question.id}: {escape(result.question.question)}", highlight=False
     )
     console.print(f"    {escape(result.answer.text)}", style="dim", highlight=False)
+
+
+@command.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--show", is_flag=True, help="Print every conversation, not only the wrong ones.")
+def conversations(paths: tuple[Path, ...], show: bool) -> None:
+    """Make the last question of each conversation in PATHS stand alone and count the right ones."""
+    console = Console()
+    for path in paths:
+        results = [follow(one) for one in read_conversations(path)]
+        for result in results:
+            if show or not result.right:
+                asked = " / ".join(result.conversation.turns)
+                wrong = f" ({', '.join(result.wrong)})" if result.wrong else ""
+                console.print(escape(f"{asked} → {result.standalone}{wrong}"), highlight=False)
+        right = sum(result.right for result in results)
+        console.print(f"[bold]{path.stem}[/bold]: {right}/{len(results)}", highlight=False)
 
 
 async def _run(settings: Settings, path: Path, book: str | None) -> list[GoldenResult]:

@@ -5,16 +5,22 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from quire.api.contract import WireEvent
-from quire.domain import Answer, Citation, Claim, Confidence, Filters, Hit, Question
+from quire.domain import Answer, Citation, Claim, Confidence, Filters, Hit, Prefix, Question, Wanted
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 PREVIEW = 500
 UUID_VERSION = 4
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Names = Annotated[list[str], Field(max_length=20)]
 
 
 class Wire(BaseModel):
@@ -23,13 +29,51 @@ class Wire(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class ChatFilters(Wire):
-    """Restricts the search to parts of the book."""
+class BeginsWith(Wire):
+    """Matches whatever begins with `prefix`."""
 
-    chapter: str | Names | None = None
-    """Chapter title, or several of which any may match."""
-    section: str | Names | None = None
-    """Section title, or several of which any may match."""
+    prefix: str = Field(max_length=1000)
+
+
+Value = Annotated[str, StringConstraints(max_length=1000)] | BeginsWith
+Values = Value | Annotated[list[Value], Field(max_length=20)] | None
+
+
+class ChatFilters(Wire):
+    """Restricts the search to parts of the book.
+
+    Each field takes a text that must be equal, `{"prefix": "…"}`, or a list of these of which any
+    may match; where several fields are given, all must match.
+    """
+
+    chapter: Values = None
+    """Chapter title."""
+    section: Values = None
+    """Section title."""
+    url: Values = None
+    """Address of the section on the published site, with its anchor."""
+    source_file: Values = None
+    """Path of the page's source file below the book's folder."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, data: Any) -> Any:
+        said = data if isinstance(data, dict) else {}
+        unknown = [name for name in said if name not in cls.model_fields]
+        if unknown:
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"there is no filter {', '.join(map(repr, unknown))}; known: {known}")
+        return data
+
+    def wanted(self, name: str) -> Wanted:
+        """Give the values of one field."""
+        value: Values = getattr(self, name)
+        values = value if isinstance(value, list) else [value]
+        return tuple(
+            Prefix(one.prefix) if isinstance(one, BeginsWith) else one
+            for one in values
+            if one is not None
+        )
 
 
 class ChatRequest(Wire):
@@ -189,7 +233,7 @@ class Chat:
             thread_id=body.session_id,
             top_k=body.top_k,
             threshold=body.similarity_threshold,
-            filters=Filters(chapter=_names(filters.chapter), section=_names(filters.section)),
+            filters=Filters(**{name: filters.wanted(name) for name in ChatFilters.model_fields}),
         )
 
     def reply(self, answer: Answer) -> ChatResponse:
@@ -244,12 +288,6 @@ class Chat:
 
 def _dump(model: BaseModel) -> Any:
     return model.model_dump(mode="json")
-
-
-def _names(value: str | list[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _source(number: int, hit: Hit) -> Source:
