@@ -60,15 +60,14 @@ def count(flagged: Sequence[bool], wrong: Sequence[bool]) -> Counts:
 
 def best_f1(scores: Sequence[float], wrong: Sequence[bool]) -> tuple[float, float]:
     """Give the threshold with the highest F1 on these very examples, and that F1."""
-    flagged, hits, total = 0, 0, sum(wrong)
+    hits, total = 0, sum(wrong)
     best = (1.0, 0.0)
     order = sorted(zip(scores, wrong, strict=True), reverse=True)
-    for place, (score, was) in enumerate(order):
-        flagged += 1
+    for flagged, (score, was) in enumerate(order, start=1):
         hits += was
-        # Equal scores fall on the same side of any threshold.
-        last = place + 1 == len(order) or order[place + 1][0] < score
         f1 = _ratio(2 * hits, flagged + total)
+        # Equal scores fall on the same side of any threshold.
+        last = flagged == len(order) or order[flagged][0] < score
         if last and f1 > best[1]:
             best = (score, f1)
     return best

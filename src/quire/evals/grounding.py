@@ -100,7 +100,9 @@ def find_sets(names: Sequence[str], shared: Path) -> list[Path]:
     if not names:
         found = sorted(path.parent for path in home.glob(f"*/{DATA}"))
         if not found:
-            raise BadRequest(f"{home} holds no sets; name a folder with {DATA}, or set QUIRE_SHARED.")
+            raise BadRequest(
+                f"{home} holds no sets; name a folder with {DATA}, or set QUIRE_SHARED."
+            )
         return found
     folders = []
     for name in names:
