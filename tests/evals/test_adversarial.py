@@ -128,6 +128,12 @@ def test_a_wrong_citation_is_judged_by_what_it_cites_alone(tiny: Services) -> No
     assert (tried.caught, tried.kept) == (True, True)
 
 
+def test_what_claims_nothing_would_be_shown_and_so_counts_as_missed(tiny: Services) -> None:
+    tried = try_item(lens(altered="Is it?"), tiny.library.open(None), LexicalJudge())
+
+    assert not tried.caught
+
+
 def test_a_sentence_that_is_not_in_the_book_is_named(tiny: Services) -> None:
     with pytest.raises(BadRequest, match=r"01-lens\.md does not say: Lamps sing\."):
         locate(tiny.library.open(None), Place(page=LENS, sentence="Lamps sing."))

@@ -125,6 +125,7 @@ def test_figures_of_a_run() -> None:
     assert seen["by_label"]["contradicted"]["flagged"] == 0
     assert seen["by_label"]["contradicted"]["withheld"] == 1
     assert seen["by_label"]["contradicted"]["auroc_against_supported"] == 1.0
+    assert seen["contradiction"]["recall"] == 0.0
 
 
 def test_a_set_without_spans_has_no_figure_of_spans() -> None:

@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from quire.domain import Chunk, Verdict
+from quire.domain import Chunk
 from quire.errors import BadRequest
 from quire.evals import metrics
+from quire.evals.checking import Outcome, outcome_of
 from quire.ports import Index, Judge
 from quire.verify.quotes import find_quote
 
@@ -72,18 +73,18 @@ class Tried:
     """What the judge said about an altered claim and about its twin."""
 
     item: Alteration
-    altered: Verdict
-    twin: Verdict
+    altered: Outcome
+    twin: Outcome
 
     @property
     def caught(self) -> bool:
         """Whether the service would hold the altered claim back."""
-        return self.altered.kind != "supported"
+        return not self.altered.shown
 
     @property
     def kept(self) -> bool:
         """Whether the service would show the twin."""
-        return self.twin.kind == "supported"
+        return self.twin.shown
 
 
 _ITEM = TypeAdapter(Alteration)
@@ -132,14 +133,13 @@ def try_item(item: Alteration, index: Index, judge: Judge) -> Tried:
     """Judge the altered claim and its twin by the passages that a reader would be shown."""
     right = locate(index, item.source)
     around = index.neighbours(right.id, REACH)
-    passages = [chunk.text for chunk in around]
-    cited = [place for place, chunk in enumerate(around) if chunk.id == right.id]
-    twin = judge.judge(item.twin, passages, cited)
+    mark = next(number for number, chunk in enumerate(around, start=1) if chunk.id == right.id)
+    twin = outcome_of(f"{item.twin} [{mark}]", around, judge)
     if item.cited:
         # By the passage it names alone: beside the right one it would be proven by that.
-        wrong = judge.judge(item.altered, [locate(index, item.cited).text], [0])
+        wrong = outcome_of(f"{item.altered} [1]", [locate(index, item.cited)], judge)
     else:
-        wrong = judge.judge(item.altered, passages, cited)
+        wrong = outcome_of(f"{item.altered} [{mark}]", around, judge)
     return Tried(item=item, altered=wrong, twin=twin)
 
 
@@ -166,8 +166,8 @@ def _half(tried: Sequence[Tried]) -> Mapping[str, Any]:
 
 def _group(tried: Sequence[Tried]) -> dict[str, Any]:
     reworded = [one for one in tried if one.item.paraphrase]
-    scores = [1 - one.altered.probability for one in tried]
-    scores += [1 - one.twin.probability for one in tried]
+    scores = [1 - one.altered.supported for one in tried]
+    scores += [1 - one.twin.supported for one in tried]
     auroc = metrics.auroc(scores, [True] * len(tried) + [False] * len(tried))
     return {
         "items": len(tried),
@@ -185,6 +185,6 @@ def row_of(tried: Tried) -> dict[str, Any]:
         "id": tried.item.id,
         "kind": tried.item.kind,
         "half": tried.item.half,
-        "altered": [tried.altered.kind, round(tried.altered.probability, 4)],
-        "twin": [tried.twin.kind, round(tried.twin.probability, 4)],
+        "altered": [tried.altered.kind, round(tried.altered.supported, 4)],
+        "twin": [tried.twin.kind, round(tried.twin.supported, 4)],
     }

@@ -1,9 +1,8 @@
 """Measure verification on labelled sets: is what the context does not support told apart?
 
 A set is a folder with `data.jsonl` (`id`, `context`, `response`, `label` with 1 for unsupported,
-`spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims as
-the service cuts an answer, each is judged by the service's judge, and the response is as bad as its
-least supported claim.
+`spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims and
+checked as the service does with an answer, and is as bad as its least supported claim.
 """
 
 import json
@@ -12,17 +11,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from quire.domain import VerdictKind
 from quire.errors import BadRequest
+from quire.evals.checking import check_text, hits_from
 from quire.evals.detection import SEED, Span
 from quire.ports import Judge
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
 from quire.prose.terms import terms
-from quire.verify.claims import split_pieces
 
 DATA = "data.jsonl"
 PASSAGE = 1200
@@ -207,22 +205,17 @@ def judge_examples(
 
 def _claims(example: Example, judge: Judge) -> Iterator[JudgedClaim]:
     after = 0
-    for piece in split_pieces(example.response):
-        start = example.response.find(piece.text, after)
-        place = (start, start + len(piece.text)) if start >= 0 else None
+    for checked in check_text(example.response, hits_from(example.passages), judge):
+        claim = checked.claim
+        start = example.response.find(claim.text, after)
+        place = (start, start + len(claim.text)) if start >= 0 else None
         after = place[1] if place else after
-        if not piece.is_claim:
-            continue
-        begun = perf_counter()
-        # The marks of these responses, where there are any, count other passages than ours.
-        verdict = judge.judge(piece.text, example.passages, ())
-        seconds = perf_counter() - begun
         yield JudgedClaim(
-            text=piece.text,
+            text=claim.text,
             place=place,
-            kind=verdict.kind,
-            supported=verdict.probability,
-            seconds=seconds,
+            kind=claim.verdict,
+            supported=claim.probability,
+            seconds=checked.seconds,
         )
 
 

@@ -9,6 +9,7 @@ from quire.evals.detection import Counts, best_f1, count, interval, overlap, qua
 from quire.evals.grounding import Judged
 
 Flags = Sequence[bool]
+CONTRADICTED = "contradicted"
 
 
 def figures(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
@@ -28,6 +29,7 @@ def figures(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
         "as_shown": _decisions([r.withheld for r in results], wrong),
         "spans": _spans(results, threshold),
         "by_label": _by_label(results, threshold),
+        "contradiction": _contradiction(results),
         "ms_p50": round(1000 * quantile(seconds, 0.5), 2),
         "ms_p95": round(1000 * quantile(seconds, 0.95), 2),
     }
@@ -100,6 +102,16 @@ def _by_label(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
             "verdicts": dict(Counter(claim.kind for r in chosen for claim in r.claims)),
         }
     return given
+
+
+def _contradiction(results: Sequence[Judged]) -> dict[str, Any] | None:
+    """Say how well contradicted claims are told from the rest, for sets and judges that name them.
+
+    Compared as text: a judge may know fewer verdicts than the set has labels.
+    """
+    gold = [r.example.label == CONTRADICTED for r in results]
+    said = [any(str(claim.kind) == CONTRADICTED for claim in r.claims) for r in results]
+    return _decisions(said, gold) if any(gold) else None
 
 
 def _rounded(value: float | None) -> float | None:

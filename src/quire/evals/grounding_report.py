@@ -68,6 +68,9 @@ def _table(figures: dict[str, Any]) -> list[str]:
     )
     if figures["spans"]:
         lines.append(f"| span F1 (characters) | {_cell(figures['spans'], 'f1')} | | |")
+    if figures["contradiction"]:
+        cells = (f"{n} {figures['contradiction'][n]}" for n in ("precision", "recall"))
+        lines.append(f"| contradicted, told from the rest | {', '.join(cells)} | | |")
     lines.append(f"| ms per claim, p50 / p95 | {figures['ms_p50']} / {figures['ms_p95']} | | |")
     lines += ["", "| label | responses | flagged | withheld | AUROC against supported |"]
     lines.append("|---|---|---|---|---|")
