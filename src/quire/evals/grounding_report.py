@@ -53,8 +53,8 @@ def write_grounding_report(
 def _table(figures: dict[str, Any]) -> list[str]:
     sides = ("judge", "as_shown", "floor")
     lines = [
-        f"“Unsupported” is the class that counts. The judge's threshold, {figures['threshold']}, "
-        "was fixed on other data; “as shown” is what the service would withhold; the floor is the "
+        f"“Unsupported” is the class that counts. The threshold, {figures['threshold']}, is the "
+        "judge's own and was not chosen on this set; “as shown” is what the service would withhold; the floor is the "
         "share of words that the context does not have. In brackets: 95 % by the bootstrap.",
         "",
         "| figure | judge | as shown | floor |",
