@@ -54,8 +54,9 @@ def _table(figures: dict[str, Any]) -> list[str]:
     sides = ("judge", "as_shown", "floor")
     lines = [
         f"“Unsupported” is the class that counts. The threshold, {figures['threshold']}, is the "
-        "judge's own and was not chosen on this set; “as shown” is what the service would withhold; the floor is the "
-        "share of words that the context does not have. In brackets: 95 % by the bootstrap.",
+        "judge's own and was not chosen on this set; “as shown” is what the service would "
+        "withhold; the floor is the share of words that the context does not have. In brackets: "
+        "95 % by the bootstrap.",
         "",
         "| figure | judge | as shown | floor |",
         "|---|---|---|---|",
