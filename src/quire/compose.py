@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
-from quire.ports import Answerer, Embedder
+from quire.ports import Answerer, Embedder, Judge
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.answer.models import ModelFor
     from quire.index.library import DiskLibrary
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
@@ -63,8 +64,21 @@ class Services:
         self.library.close()
 
 
-def build(settings: Settings, say: Say = lambda _: None) -> Services:
-    """Wire the service that the settings describe.
+def build_judge(settings: Settings) -> Judge:
+    """Make the judge that checks every claim."""
+    from quire.verify.judges import LexicalJudge
+
+    del settings  # there is one judge so far
+    return LexicalJudge()
+
+
+def build(
+    settings: Settings,
+    say: Say = lambda _: None,
+    *,
+    model: "tuple[str, ModelFor] | None" = None,
+) -> Services:
+    """Wire the service that the settings describe; `model` takes the place of theirs.
 
     Raises:
         BadSettings: a setting names something that does not exist.
@@ -77,15 +91,15 @@ def build(settings: Settings, say: Say = lambda _: None) -> Services:
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
-    from quire.verify.judges import LexicalJudge
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
     evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
     searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
     threads = SqlThreadStore(settings.database_url or _default_database(settings))
-    model = (settings.model, choose_model(settings.model, evidence))
-    pipeline = Pipeline(library, searcher, LexicalJudge(), threads, model, settings.answer)
+    model = model or (settings.model, choose_model(settings.model, evidence))
+    judge = build_judge(settings)
+    pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
     return Services(settings, embedder, library, searcher, threads, pipeline)
 
 

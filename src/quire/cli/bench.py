@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from quire.cli import bench_grounding
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import books_folder, build, build_embedder
 from quire.domain import Filters
@@ -27,6 +28,10 @@ KINDS = ("covered", "followup", "uncovered")
 @click.group()
 def command() -> None:
     """Measure answers on question sets."""
+
+
+for one in (bench_grounding.grounding, bench_grounding.adversarial, bench_grounding.scripted):
+    command.add_command(one)
 
 
 @command.command()
