@@ -10,7 +10,10 @@ ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
 HeadingKind = Literal["part", "chapter", "page", "section"]
 QuoteOf = Literal["text", "heading"]
 Level = Literal["high", "medium", "low", "insufficient"]
-VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
+VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
+PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
+"""Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
+AnswerState = Literal["processing", "validated", "delivered", "flagged"]
 Status = Literal["answered", "not_in_book"]
 Role = Literal["user", "assistant"]
 
@@ -229,7 +232,7 @@ class Verdict:
     probability: float
     """How likely the evidence supports the claim, 0 to 1."""
     evidence: tuple[tuple[int, int, int], ...] = ()
-    """(passage number, start, end) of the sentences that support it."""
+    """(passage number, start, end) of the sentences that support it, or that contradict it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
