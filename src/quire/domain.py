@@ -296,7 +296,38 @@ class Answer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The distinct citations of the answer, in order of appearance."""
-        return tuple(dict.fromkeys(c for claim in self.claims for c in claim.citations))
+        return tuple(
+            dict.fromkeys(
+                c for claim in self.claims if claim.verdict in PROVEN for c in claim.citations
+            )
+        )
+
+    @property
+    def unsupported(self) -> tuple[Claim, ...]:
+        """Claims of the model that the book does not support, shown or withheld."""
+        shown = (c for c in self.claims if c.verdict in ("unsupported", "contradicted"))
+        return (*shown, *self.withheld)
+
+    @property
+    def state(self) -> AnswerState:
+        """What the check came to: flagged if the model said what the book does not support."""
+        return "flagged" if self.unsupported else "validated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerEntry:
+    """One answer in the log of answers, finished or not."""
+
+    id: str
+    thread_id: str
+    book: str
+    question: str
+    state: AnswerState
+    created_at: datetime
+    text: str | None = None
+    """What the reader was shown; nothing while the answer is being made."""
+    unsupported: tuple[str, ...] = ()
+    """What the model claimed and the book does not support."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +341,8 @@ class Message:
     confidence: float | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
     """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
+    state: AnswerState | None = None
+    """For an answer: how far it has come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

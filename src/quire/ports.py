@@ -8,7 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.domain import Answer, Chunk, Contents, Filters, Message, Question, Thread, Verdict
+from quire.domain import (
+    Answer,
+    AnswerEntry,
+    AnswerState,
+    Chunk,
+    Contents,
+    Filters,
+    Message,
+    Question,
+    Thread,
+    Verdict,
+)
 from quire.events import Event
 from quire.prose.terms import TermStatistics
 
@@ -117,8 +128,22 @@ class ThreadStore(Protocol):
         """Read a thread, with its last messages only if `last` is given."""
         ...
 
+    def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
+        """Log an answer while it is made; one that is given up leaves nothing behind."""
+        ...
+
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
+        ...
+
+    async def deliver(self, answer_id: str) -> None:
+        """Note that the reader has got all of an answer; one that is flagged stays so."""
+        ...
+
+    async def answers(
+        self, *, state: AnswerState | None, limit: int, offset: int
+    ) -> Sequence[AnswerEntry]:
+        """Give logged answers, in one state if it is named, the newest first."""
         ...
 
     async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:

@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 
-from quire.domain import Hit
+from quire.domain import Hit, VerdictKind
 
 MAX_SHOWN = 120
+UNPROVEN: dict[VerdictKind, str] = {
+    "partly": "[supported only in part]",
+    "unsupported": "[not supported by the book]",
+    "contradicted": "[contradicted by the book]",
+}
+"""What stands behind a claim that is shown although the book does not support it."""
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
 
 

@@ -1,8 +1,8 @@
 """What a claim and its evidence say differently, beyond their words: the strict checks.
 
 A small change of words can turn a sentence into its opposite. What such changes are made of is
-compared exactly here: numbers with their units, names and code, links, negations, quantifiers, words
-of direction and condition, and who does what to whom.
+compared exactly here: numbers with their units, names and code, links, negations, quantifiers,
+words of direction and condition, and who does what to whom.
 """
 
 import re
@@ -98,7 +98,7 @@ _NAME = re.compile(
 _PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
 _STRICT = re.compile(r"\b(?:than|from|to|before|after|above|below|under|over)\b", re.I)
 BREAK = "|"
-_BREAKS = re.compile(r"[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|or|while|whereas)\b", re.I)
+_BREAKS = re.compile(r"\||[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|or|while|whereas)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def disagreements(claim: str, evidence: str) -> list[Disagreement]:
 
 @lru_cache(maxsize=16384)
 def sequence(text: str) -> tuple[str, ...]:
-    """Give the terms of plain text in order, quantities in one spelling, `BREAK` between clauses."""
+    """Give the terms of plain text in order, quantities in one spelling, clauses set apart."""
     found: list[str] = []
     done = 0
     for quantity in (*quantities(text), None):
@@ -185,9 +185,7 @@ def names_of(text: str) -> set[str]:
     return marked | {name for name in plain if name.lower() not in STOPWORDS}
 
 
-def arranged_alike(
-    wanted: Sequence[str], said: Sequence[str], *, rotated: bool = True
-) -> bool:
+def arranged_alike(wanted: Sequence[str], said: Sequence[str], *, rotated: bool = True) -> bool:
     """Whether terms stand in the evidence in the claim's order, with nothing foreign between them.
 
     A word of its clause may be left out, a number or a change of clause may not. `rotated` lets

@@ -39,6 +39,16 @@ class Piece:
     marks: tuple[int, ...]
     kind: Kind
 
+    @property
+    def is_block(self) -> bool:
+        """Whether it is code, a formula or a table, behind which nothing can stand on its line."""
+        return self.kind in ("code", "row", "math")
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether it says nothing without what follows it."""
+        return self.kind == "heading" or self.text.rstrip("*_ ").endswith(":")
+
 
 class PieceReader:
     """Cuts a stream of text into pieces; a piece is given once nothing can be added to it."""

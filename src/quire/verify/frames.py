@@ -19,14 +19,16 @@ _HEDGE = re.compile(
     r"|as the (?:book|text|author) (?:says|states|explains|notes|puts it))\s*[,:]\s+"
     r"|(?:i (?:think|believe|guess|suppose)|it (?:seems|appears)|note|remember|keep in mind"
     r"|the (?:book|text|passages?|author|chapter|section) (?:also )?"
-    r"(?:says?|states?|explains?|notes?|mentions?|points out))(?: that\s+|\s*[,:]\s+|\s+(?=[A-Z])))+",
+    r"(?:says?|states?|explains?|notes?|mentions?|points out))"
+    r"(?: that\s+|\s*[,:]\s+|\s+(?=[A-Z])))+",
     re.I,
 )
 _QUOTED = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
 _HEADING = re.compile(r"^(?:#{1,6}\s+|:{3,}[ \t]*\w*[ \t]*\[?)|(?:\s+#+|\])$")
 _OPENING = re.compile(
     r"(?:here(?:'s|’s| is| are)|let(?:'s|’s| us| me)|below (?:is|are)|the following|see below"
-    r"|i hope|to (?:sum up|summari[sz]e)|in (?:short|summary|other words|brief)|for (?:example|instance))\b",
+    r"|i hope|to (?:sum up|summari[sz]e)|in (?:short|summary|other words|brief)"
+    r"|for (?:example|instance))\b",
     re.I,
 )
 _RICH = re.compile(r"[`$<>|\\\[\]{}=]|https?:|\d")
@@ -54,7 +56,7 @@ _WORDS = frozenset(
 def statement_of(piece: Piece) -> str:
     """Give what a piece states, without hedges, connectives and the markup of its block."""
     text = _QUOTED.sub("\n", piece.text)
-    if piece.kind in ("code", "math", "row"):
+    if piece.is_block:
         return text
     text = _HEADING.sub("", text) if piece.kind == "heading" else text
     return _HEDGE.sub("", text, count=1) if _HEDGE.match(text) else text
@@ -65,7 +67,7 @@ def states_nothing(piece: Piece, titles: Iterable[str]) -> bool:
 
     `titles` are the book's own headings over the passages; an answer may use them as its own.
     """
-    if piece.kind in ("code", "math", "row"):
+    if piece.is_block:
         return False
     if _SILENT.fullmatch(piece.text) and "](" not in piece.text:
         return True

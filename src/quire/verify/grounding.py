@@ -18,8 +18,8 @@ def check_piece(
 ) -> tuple[Claim, str]:
     """Judge one piece; give its claim, and its text with the marks that are proven.
 
-    A wrong mark is replaced, a missing one added, one that points nowhere is struck. `before` is the
-    claim shown last, which a piece that leans back refers to.
+    A wrong mark is replaced, a missing one added, one that points nowhere is struck. `before` is
+    the claim shown last, which a piece that leans back refers to.
     """
     titles = {title for hit in hits for title in (hit.chunk.chapter, *hit.chunk.path)}
     if states_nothing(piece, titles):
@@ -53,7 +53,7 @@ def _marks(piece: Piece, claim: Claim) -> str:
     if claim.verdict not in PROVEN or not claim.citations:
         return ""
     numbers = dict.fromkeys(citation.number for citation in claim.citations)
-    glue = "\n\n" if piece.kind in ("code", "row", "math") else " "
+    glue = "\n\n" if piece.is_block else " "
     return glue + "".join(f"[{number}]" for number in numbers)
 
 

@@ -9,7 +9,7 @@ from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
 from quire.verify.agreement import core, denies, disagreements, meaning
 from quire.verify.quotes import find_quote
-from quire.verify.tables import find_table, tables_of
+from quire.verify.tables import Table, find_table, tables_of
 
 SUPPORTED = 1.0
 """Every word of meaning is in the evidence; one that is not may be the one that was invented."""
@@ -84,8 +84,11 @@ def _listing(claim: str) -> str:
 
 
 def _tabled(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
-    (table, *more) = tables_of(claim)
-    assert not more, "rows with something between them are pieces of their own"
+    found = [_find_table(table, claim, passages, order) for table in tables_of(claim)]
+    return tuple(place for places in found for place in places) if all(found) else ()
+
+
+def _find_table(table: Table, claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
     for index in order:
         spans = find_table(table, passages[index])
         if spans:
@@ -153,9 +156,7 @@ def _contradicts(claim: str, plain: str, match: _Match) -> bool:
     )
 
 
-def _matches(
-    wanted: set[str], passages: Sequence[str], order: Sequence[int]
-) -> Iterator[_Match]:
+def _matches(wanted: set[str], passages: Sequence[str], order: Sequence[int]) -> Iterator[_Match]:
     """Give every sentence, and every two in a row, with the share of the claim's words in it."""
     if not wanted:
         return
@@ -164,7 +165,10 @@ def _matches(
         for index in order:
             spans = split_spans(passages[index])
             for first, last in zip(spans, spans[width - 1 :], strict=False):
-                text = passages[index][first.start : last.end]
+                # Set apart, so that nothing is read across the end of a heading or an item.
+                text = " ; ".join(
+                    dict.fromkeys((first.of(passages[index]), last.of(passages[index])))
+                )
                 share = len(wanted & set(meaning(inline_plain(text)))) / len(wanted)
                 if share:
                     yield _Match(share, index, first.start, last.end, text, width == 1)

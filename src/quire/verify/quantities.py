@@ -1,4 +1,4 @@
-"""The quantities a text names, so that “0.1 s” and “100 ms” are one and “10 Hz” and “100 Hz” two."""
+"""The quantities a text names: “0.1 s” and “100 ms” are one, “10 Hz” and “100 Hz” are two."""
 
 import re
 from collections.abc import Iterator
@@ -40,28 +40,19 @@ _OTHER = {
     "ton": ("ton", 1), "tonne": ("g", 10**6), "inch": ("inch", 1), "inches": ("inch", 1),
     "ft": ("ft", 1), "foot": ("ft", 1), "feet": ("ft", 1), "mile": ("mile", 1), "lb": ("lb", 1),
 }  # fmt: skip
-_SMALL = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen".split(),
-        range(20),
-        strict=False,
-    )
-)
-_TENS = {
-    word: 10 * place
-    for place, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
-    )
-}
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-_ORDINALS = {
-    word: place
-    for place, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1
-    )
-}
 
+
+def _counted(text: str, first: int = 0, step: int = 1) -> dict[str, int]:
+    return {word: first + step * place for place, word in enumerate(re.findall(r"\w+", text))}
+
+
+_SMALL = _counted(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
+_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_ORDINALS = _counted("first second third fourth fifth sixth seventh eighth ninth tenth", 1)
 _ONES, _TEN, _SCALE = "|".join(_SMALL), "|".join(_TENS), "|".join(_SCALES)
 _UNDER_100 = rf"(?:(?:{_TEN})(?:[\s-](?:{_ONES}))?|{_ONES})"
 _NUMBER = re.compile(
@@ -113,9 +104,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         joined = _UP_TO.fullmatch(text, here.end, after.start)
         if joined and not here.dimension and after.dimension not in ((), ORDINAL):
             factor = _scale_of(text, after)
-            found[place] = replace(
-                here, value=here.value * factor, dimension=after.dimension
-            )
+            found[place] = replace(here, value=here.value * factor, dimension=after.dimension)
     return tuple(found)
 
 
@@ -195,23 +184,35 @@ def _factors(unit: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=4096)
 def _single(symbol: str) -> tuple[Fraction, str] | None:
+    """Read one unit: by its name, or by its symbol with a prefix; the case of a symbol counts."""
     word = symbol.lower()
-    for name in (symbol, word, word.removesuffix("s")) if len(word) > 1 else (symbol,):
-        if name in _OTHER:
-            return Fraction(_OTHER[name][1]), _OTHER[name][0]
+    names = (symbol, word, word.removesuffix("s")) if len(word) > 1 else (symbol,)
+    known = [_OTHER[name] for name in names if name in _OTHER]
+    if known:
+        return Fraction(known[0][1]), known[0][0]
+    return _by_symbol(symbol) or _by_word(word) or _by_word(word.removesuffix("s"))
+
+
+def _by_word(name: str) -> tuple[Fraction, str] | None:
+    prefixes = {"": 0, **_LONG_PREFIXES}
+    return next(
+        (
+            (Fraction(10) ** power, _WORDS[name[len(prefix) :]])
+            for prefix, power in prefixes.items()
+            if name.startswith(prefix) and name[len(prefix) :] in _WORDS
+        ),
+        None,
+    )
+
+
+def _by_symbol(symbol: str) -> tuple[Fraction, str] | None:
     if symbol in _BASES:
         return Fraction(1), _BASES[symbol]
-    for name in (word, word.removesuffix("s")):
-        if name in _WORDS:
-            return Fraction(1), _WORDS[name]
-        for prefix, power in _LONG_PREFIXES.items():
-            if name.startswith(prefix) and name[len(prefix) :] in _WORDS:
-                return Fraction(10) ** power, _WORDS[name[len(prefix) :]]
     if symbol[:2] in _BINARY and symbol[2:] in ("B", "bit"):
         return Fraction(_BINARY[symbol[:2]]), _BASES[symbol[2:]]
     base = _BASES.get(symbol[1:])
-    # “pixel” and “min” are words; and no one writes a kilosecond as Ks.
-    if base and symbol[0] in _PREFIXES and not (symbol[0] == "K" and base != "B"):
+    # A capital K for a thousand is written before bytes only.
+    if base and symbol[0] in _PREFIXES and (symbol[0] != "K" or base == "B"):
         return Fraction(10) ** _PREFIXES[symbol[0]], base
     return None
 

@@ -1,4 +1,4 @@
-"""Sentences that lean on the one before: “It then …” must be about the same thing as in the book."""
+"""Sentences that lean on the one before: “It then …” must be about the same as in the book."""
 
 import re
 
@@ -14,8 +14,8 @@ _LEANING = re.compile(
 )
 _EXPLETIVE = re.compile(
     r"(?:it(?: is|'s|’s) (?:\w+ly )?(?:also )?(?:important|possible|necessary|worth|best|common"
-    r"|easy|hard|useful|wise|good|better)\b|(?:there|then) (?:is|are|was|were)\b|this (?:book|chapter"
-    r"|section)\b|that is why\b)",
+    r"|easy|hard|useful|wise|good|better)\b|there (?:is|are|was|were)\b"
+    r"|this (?:book|chapter|section)\b)",
     re.I,
 )
 SHARED = 0.5
@@ -31,8 +31,8 @@ def leans_back(text: str) -> bool:
 def refers_alike(claim: Claim, before: Claim, chunks: dict[str, Chunk]) -> bool:
     """Whether a leaning claim refers, in the answer, to what its evidence refers to in the book.
 
-    The book's sentence leans, too: on the nearest one before it that does not. The claim before must
-    rest on one of these, or speak of the same things.
+    The book's sentence leans, too: on the nearest one before it that does not. The claim before
+    must rest on one of these, or speak of the same things.
     """
     return any(
         _rests_on(before, citation.chunk_id, chain, chunks[citation.chunk_id].text)
