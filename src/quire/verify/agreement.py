@@ -27,19 +27,19 @@ _NEGATION = re.compile(
     re.I,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|unless|whether|except|only|off|false|wrong|myth|assum\w+|suppos\w+)\b", re.I
+    r"\b(?:if|unless|whether|except|only|false|wrong|myth|assum\w+|suppos\w+)\b", re.I
 )
 """Words that change what the rest of their sentence says; with or without them is not the same."""
 _STRONG = re.compile(
     r"\b(?:all|every|each|always|only|must|any|entire(?:ly)?|complete(?:ly)?|exactly|most|least"
-    r"|half|twice|once|both|either)\b",
+    r"|half|twice|once|both|either|off)\b",
     re.I,
 )
 """A claim may not say these unless the book does."""
 _WEAK = re.compile(
     r"\b(?:some|many|few|several|may|might|could|can|sometimes|often|usually|typically|generally"
     r"|rarely|seldom|hardly|almost|nearly|partly|partially|probably|possibly|perhaps|likely|should"
-    r"|most|mostly|about|approximately|roughly)\b",
+    r"|most|mostly|about|approximately|roughly|off)\b",
     re.I,
 )
 """What the book says with one of these, a claim may not say without it."""
@@ -166,7 +166,8 @@ def core(text: str) -> set[str]:
 
 def denies(text: str) -> bool:
     """Whether words that stand around a statement can take it back: “it is false that …”."""
-    return bool(_NEGATION.search(text) or _CONDITION.search(text))
+    patterns = (_NEGATION, _CONDITION, re.compile(r"\boff\b", re.I))
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def names_of(text: str) -> set[str]:

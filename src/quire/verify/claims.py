@@ -15,7 +15,7 @@ _MARKS = (
     rf"|【\s*(?P<lens>{_LIST})[^】\n]{{0,20}}】"
     rf"|\(\s*{_WORD}\s*(?P<round>{_LIST})\s*\))"
 )
-_INLINE = re.compile(r"(?<!`)`+(?!`)[^`]+`+|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
+_INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n)+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _MARKS)
 _LEADING_MARKS = re.compile(rf"(?:{_UNNAMED})+", re.I)
 _MARK_TO_COME = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
