@@ -45,9 +45,10 @@ _WORDS = frozenset(
         here’s hope how i idea ideas if important in info instance introduction is it its key know
         let let's let’s like list look main may me more need note notes of on or other our overview
         part parts passage passages please point points put question questions quote reason reasons
-        say says section see shall short should show simply some source sources step steps sum summarise
-        summarize summary table take tell text that the them these they this those tip to turn us
-        want warning was way we what where which why will with word words work works would you your
+        say says section see shall short should show simply some source sources step steps sum
+        summarise summarize summary table take tell text that the them these they this those tip to
+        turn us want warning was way we what where which why will with word words work works would
+        you your
         """,
     )
 )
