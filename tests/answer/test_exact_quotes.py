@@ -77,9 +77,7 @@ async def test_every_quote_is_the_books_whole_streamed_and_remembered(
     async with client_of(sample) as client:
         for question in questions_about(sample, random.Random(seed)):
             whole = (await client.post("/chat/run", json={"message": question})).json()
-            streamed = parse_sse(
-                (await client.post("/chat/stream", json={"message": question})).text
-            )
+            stream = (await client.post("/chat/stream", json={"message": question})).text
             thread = (await client.get(f"/threads/{whole['session_id']}")).json()
             bodies = [whole, [data for _, _, data in parse_sse(stream)], thread]
             counts = [assert_exact(sample, body) for body in bodies]

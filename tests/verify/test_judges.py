@@ -120,6 +120,7 @@ def test_a_negation_of_the_next_sentence_does_not_count() -> None:
         "It is false that Nav2 needs a map.",
         "Do not assume that Nav2 needs a map.",
         "Ask whether Nav2 needs a map.",
+        "Most versions of Nav2 needs a map.",
     ],
 )
 def test_the_end_of_a_sentence_that_denies_it_is_no_proof(passage: str) -> None:

@@ -6,6 +6,7 @@ words of direction and condition, and who does what to whom.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,11 @@ _WEAK = re.compile(
     re.I,
 )
 """What the book says with one of these, a claim may not say without it."""
+_DEGREE = re.compile(
+    r"\b(?:more|less|fewer|greater|smaller|higher|lower|larger|faster|slower|than|maximum|minimum)\b",
+    re.I,
+)
+_PLACE = re.compile(r"\b(?:before|after|above|below|first|last|up|down)\b", re.I)
 _OPPOSITES = tuple(
     tuple(frozenset(side.split()) for side in pair.split("|"))
     for pair in (
@@ -97,6 +103,7 @@ _NAME = re.compile(
 )
 _PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
 _STRICT = re.compile(r"\b(?:than|from|to|before|after|above|below|under|over)\b", re.I)
+_CLAUSE = re.compile(r"[;:,()!?—–]+(?=\s|$)|\.\s")
 BREAK = "|"
 _BREAKS = re.compile(r"\||[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|or|while|whereas)\b", re.I)
 
@@ -164,10 +171,16 @@ def core(text: str) -> set[str]:
     return left - {part for word in _directed(text) for part in terms(word)}
 
 
-def denies(text: str) -> bool:
-    """Whether words that stand around a statement can take it back: “it is false that …”."""
-    patterns = (_NEGATION, _CONDITION, re.compile(r"\boff\b", re.I))
-    return any(pattern.search(text) for pattern in patterns)
+def stands_alone(before: str, after: str) -> bool:
+    """Whether a quote stays true without the rest of its sentence: “it is false that …” does not.
+
+    A weak word counts only in the clause of the quote: “most arms …”, “… in some cases”.
+    """
+    around = (before, after)
+    if any(pattern.search(text) for pattern in (_NEGATION, _CONDITION) for text in around):
+        return False
+    near = (_CLAUSE.split(before)[-1], _CLAUSE.split(after)[0])
+    return not any(_WEAK.search(text) for text in near)
 
 
 def names_of(text: str) -> set[str]:
@@ -272,17 +285,19 @@ def _names(claim: str, evidence: str) -> Iterator[Disagreement]:
 def _negations(ours: str, theirs: str) -> Iterator[Disagreement]:
     mine, other = _negated(ours), _negated(theirs)
     said, found = set(meaning(ours)), set(meaning(theirs))
-    for about in sorted(mine ^ other):
+    # Counted: “does not not know” is no “does not know”.
+    for about in sorted((mine - other) + (other - mine)):
+        ahead = mine[about] > other[about]
         # A negation of what the other does not mention says nothing against it.
-        known = set(about) <= (found if about in mine else said) and bool(about)
+        known = bool(about) and set(about) <= (found if ahead else said)
         kind: DifferenceKind = "negation" if known else "condition"
         denied = f"not {' '.join(about)}".strip()
-        yield Disagreement(kind, denied if about in mine else "", denied if about in other else "")
+        yield Disagreement(kind, denied if ahead else "", "" if ahead else denied)
 
 
-def _negated(text: str) -> set[tuple[str, ...]]:
-    """Give the word that each negation is about."""
-    return {terms(text[negation.end() :])[:1] for negation in _NEGATION.finditer(text)}
+def _negated(text: str) -> Counter[tuple[str, ...]]:
+    """Count the words that negations are about."""
+    return Counter(terms(text[negation.end() :])[:1] for negation in _NEGATION.finditer(text))
 
 
 def _directed(text: str) -> set[str]:
@@ -299,25 +314,19 @@ def _directions(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _quantifiers(ours: str, theirs: str) -> Iterator[Disagreement]:
-    for word in sorted(_found(_STRONG, ours) - _found(_STRONG, theirs)):
-        yield Disagreement("quantifier", word, "")
-    for word in sorted(_found(_COMPARED, ours) - _found(_COMPARED, theirs)):
-        yield Disagreement("quantifier", word, "")
-    for word in sorted(_found(_WEAK, _clauses_of(ours, theirs)) - _found(_WEAK, ours)):
-        yield Disagreement("quantifier", "", word)
-
-
-_COMPARED = re.compile(
-    r"\b(?:more|less|fewer|greater|smaller|higher|lower|larger|faster|slower|before|after|above"
-    r"|below|first|last|maximum|minimum|than|up|down)\b",
-    re.I,
-)
+    for pattern in (_STRONG, _DEGREE, _PLACE):
+        for word in sorted(_found(pattern, ours) - _found(pattern, theirs)):
+            yield Disagreement("quantifier", word, "")
+    near = _clauses_of(ours, theirs)
+    for pattern in (_WEAK, _DEGREE):
+        for word in sorted(_found(pattern, near) - _found(pattern, ours)):
+            yield Disagreement("quantifier", "", word)
 
 
 def _clauses_of(ours: str, theirs: str) -> str:
     """Give the clauses of the evidence that speak of what the claim speaks of."""
     wanted = set(terms(ours))
-    clauses = re.split(r"[;:,()!?—–]+(?=\s|$)|\.\s", theirs)
+    clauses = _CLAUSE.split(theirs)
     return ". ".join(clause for clause in clauses if wanted & set(terms(clause)))
 
 

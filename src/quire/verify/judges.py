@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from quire.domain import Verdict, VerdictKind
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
-from quire.verify.agreement import core, denies, disagreements, meaning
+from quire.verify.agreement import core, disagreements, meaning, stands_alone
 from quire.verify.quotes import find_quote
 from quire.verify.tables import Table, find_table, tables_of
 
@@ -111,13 +111,12 @@ def _verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> Plac
 
 
 def _stands_alone(passage: str, start: int, end: int) -> bool:
-    """Whether the rest of the sentence leaves the quote true: “it is false that …” does not."""
-    around = (
-        passage[span.start : start] + " " + passage[end : span.end]
+    """Whether the rest of its sentence leaves the quote true."""
+    return all(
+        stands_alone(passage[span.start : start], passage[end : span.end])
         for span in split_spans(passage)
         if span.kind in ("sentence", "item") and span.start < end and start < span.end
     )
-    return not any(denies(words) for words in around)
 
 
 def _compare(claim: str, passages: Sequence[str], order: Sequence[int]) -> Verdict:
