@@ -110,10 +110,13 @@ class Library(Protocol):
 
 
 class Judge(Protocol):
-    """Decides whether passages support a claim."""
+    """Decides whether passages support a claim made in words; code and tables are compared."""
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names."""
+        """Check one claim; `cited` are the indices of the passages it names.
+
+        The evidence is that for the claim or, if it is contradicted, that against it.
+        """
         ...
 
 

@@ -1,6 +1,8 @@
+from collections.abc import Sequence
+
 import pytest
 
-from quire.domain import Chunk
+from quire.domain import Chunk, Verdict
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
 from quire.verify.judges import LexicalJudge
@@ -130,6 +132,31 @@ def test_a_sentence_that_leans_back_must_mean_what_it_means_in_the_book(
 
     assert said.verdict == "supported"
     assert claim.verdict == verdict
+
+
+def test_words_that_stand_in_several_passages_are_proven_where_they_mean_the_same() -> None:
+    hits = (TOWER, hit_of("A lens has rings. It is tall.", identity="tall lens"))
+    first, second = split_pieces("A lens has rings. It is tall. [1]")
+    said, _ = check_piece(first, hits, LexicalJudge(), link)
+
+    claim, shown = check_piece(second, hits, LexicalJudge(), link, said)
+
+    assert (claim.verdict, claim.citations[0].chunk_id) == ("supported", "tall lens")
+    assert shown == " It is tall. [2]"
+
+
+class Credulous:
+    """A judge who believes everything."""
+
+    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
+        return Verdict(kind="supported", probability=1.0, evidence=((1, 0, 5),))
+
+
+@pytest.mark.parametrize("text", ["```\nlaunch\n```", "| a |\n| --- |\n| b |", "$$\nx = 5\n$$"])
+def test_code_formulas_and_tables_are_compared_whoever_judges(text: str) -> None:
+    (piece,) = split_pieces(text)
+
+    assert check_piece(piece, HITS, Credulous(), link)[0].verdict == "unsupported"
 
 
 def test_the_first_sentence_of_an_answer_leans_on_the_question() -> None:

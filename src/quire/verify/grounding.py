@@ -7,6 +7,7 @@ from quire.domain import PROVEN, Chunk, Citation, Claim, Hit, Verdict
 from quire.ports import Judge
 from quire.verify.claims import Piece
 from quire.verify.frames import statement_of, states_nothing
+from quire.verify.literal import judge_literal
 from quire.verify.reference import leans_back, refers_alike
 
 Link = Callable[[Chunk, int, int], str]
@@ -27,10 +28,22 @@ def check_piece(
         return _claim(piece, verdict, ()), piece.lead + piece.text
     claim = _judged(piece, hits, judge, link)
     if claim.verdict in PROVEN and before and leans_back(piece.text):
-        chunks = {hit.chunk.id: hit.chunk for hit in hits}
-        if not refers_alike(claim, before, chunks):
-            claim = replace(claim, verdict="unsupported", probability=0.0, citations=())
+        claim = _about_the_same(claim, before, piece, hits, judge, link)
     return claim, piece.lead + piece.text + _marks(piece, claim)
+
+
+def _about_the_same(
+    claim: Claim, before: Claim, piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link
+) -> Claim:
+    """Keep a leaning claim only on evidence that is about what the claim before it is about."""
+    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    # The same words may stand in several passages: where the last ones stood is looked at next.
+    near = tuple(citation.number for citation in before.citations)
+    again = replace(piece, marks=near + piece.marks)
+    for found in (claim, _judged(again, hits, judge, link)):
+        if found.verdict in PROVEN and refers_alike(found, before, chunks):
+            return found
+    return replace(claim, verdict="unsupported", probability=0.0, citations=())
 
 
 def _judged(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> Claim:
@@ -38,9 +51,11 @@ def _judged(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> Clai
     passages = [hit.chunk.text for hit in hits]
     cited = [number - 1 for number in piece.marks]
     stated = statement_of(piece)
-    verdict = judge.judge(piece.text, passages, cited)
+    # What can only be copied is compared, whoever judges the rest.
+    decide = judge_literal if piece.is_block else judge.judge
+    verdict = decide(piece.text, passages, cited)
     if stated != piece.text and verdict.kind != "supported" and stated.strip():
-        verdict = judge.judge(stated, passages, cited)
+        verdict = decide(stated, passages, cited)
     citations = tuple(
         _cite(hits[number - 1], number, (start, end), link)
         for number, start, end in verdict.evidence

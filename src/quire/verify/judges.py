@@ -1,24 +1,19 @@
 """Who decides whether a passage says what a claim says."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from quire.domain import Verdict, VerdictKind
+from quire.domain import Verdict
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
 from quire.verify.agreement import core, disagreements, meaning, stands_alone
+from quire.verify.literal import Places, cited_first, is_literal, judge_literal
 from quire.verify.quotes import find_quote
-from quire.verify.tables import Table, find_table, tables_of
 
 SUPPORTED = 1.0
 """Every word of meaning is in the evidence; one that is not may be the one that was invented."""
 PARTLY = 0.6
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[^\n]*)\n?")
-_LANGUAGE = re.compile(r"[A-Za-z+#-]{0,12}")
 _UNSUPPORTED = Verdict(kind="unsupported", probability=0.0)
-
-Places = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +40,13 @@ class LexicalJudge:
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
         """Check one claim; `cited` are the indices of the passages it names."""
-        order = [*dict.fromkeys(i for i in cited if 0 <= i < len(passages))]
-        order += [i for i in range(len(passages)) if i not in order]
-        start = claim.lstrip()
-        if start.startswith(("```", "~~~", "$$", "|")):
-            places = _literal(start.rstrip(), passages, order)
-            kind: VerdictKind = "supported" if places else "unsupported"
-            return Verdict(kind=kind, probability=float(bool(places)), evidence=places)
+        if is_literal(claim):
+            return judge_literal(claim, passages, cited)
+        order = cited_first(len(passages), cited)
         verbatim = _verbatim(claim, passages, order)
         if verbatim:
             return Verdict(kind="supported", probability=1.0, evidence=verbatim)
         return _compare(claim, passages, order)
-
-
-def _literal(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
-    """Find code, a formula or a table, of which no sign may differ."""
-    if claim.startswith("|"):
-        return _tabled(claim, passages, order)
-    words = _listing(claim) if claim[0] in "`~" else claim
-    if not words.strip():
-        return ()
-    for index in order:
-        place = find_quote(passages[index], words)
-        if place:
-            return ((index + 1, *place),)
-    return ()
-
-
-def _listing(claim: str) -> str:
-    """Give the lines of a code block; nothing if its first line says more than a language."""
-    opening = _FENCE.match(claim)
-    if not opening or not _LANGUAGE.fullmatch(opening["language"].strip()):
-        return ""
-    lines = claim[opening.end() :].split("\n")
-    # A block that the answer's end cut off has no closing fence: its last line is code, too.
-    closed = set(lines[-1].strip()) == {opening["fence"][0]}
-    return "\n".join(lines[:-1] if closed else lines)
-
-
-def _tabled(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
-    found = [_find_table(table, claim, passages, order) for table in tables_of(claim)]
-    return tuple(place for places in found for place in places) if all(found) else ()
-
-
-def _find_table(table: Table, claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
-    for index in order:
-        spans = find_table(table, passages[index])
-        if spans:
-            return tuple((index + 1, span.start, span.end) for span in spans)
-    for index in order:
-        # A table may be cut between its rows, with its header in another passage.
-        places = [find_quote(passages[index], span.of(claim)) for span in table.spans]
-        kept = [place for place in places if place]
-        if len(kept) == len(places) and len(list(tables_of(passages[index]))) == 1:
-            return tuple((index + 1, *place) for place in kept)
-    return ()
 
 
 def _verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
