@@ -91,7 +91,7 @@ def test_what_may_carry_a_fact_is_a_claim(text: str) -> None:
     ],
 )
 def test_hedges_and_connectives_are_left_aside(text: str) -> None:
-    assert " ".join(statement_of(piece_of(text)).split()) == "the lens turns."
+    assert " ".join(statement_of(piece_of(text)).split()) == "The lens turns."
 
 
 @pytest.mark.parametrize(

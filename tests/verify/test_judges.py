@@ -173,6 +173,15 @@ def test_an_invention_is_unsupported(claim: str) -> None:
     assert (verdict.kind, verdict.probability, verdict.evidence) == ("unsupported", 0.0, ())
 
 
+@pytest.mark.parametrize("claim", ["150 mm.", "The lens.", "10 Hz", "920 mm, and a"])
+def test_a_scrap_of_a_sentence_says_nothing_that_could_be_proven(claim: str) -> None:
+    assert judge(claim, LENGTHS, SPEED).kind == "unsupported"
+
+
+def test_a_whole_item_is_proven_however_short() -> None:
+    assert judge("150 mm", "Lengths:\n\n- 150 mm\n- 920 mm").kind == "supported"
+
+
 def test_nothing_supports_a_claim_without_passages() -> None:
     assert judge("A lens turns.").kind == "unsupported"
 

@@ -60,7 +60,8 @@ def statement_of(piece: Piece) -> str:
     if piece.is_block:
         return text
     text = _HEADING.sub("", text) if piece.kind == "heading" else text
-    return _HEDGE.sub("", text, count=1) if _HEDGE.match(text) else text
+    hedge = _HEDGE.match(text)
+    return text[hedge.end() : hedge.end() + 1].upper() + text[hedge.end() + 1 :] if hedge else text
 
 
 def states_nothing(piece: Piece, titles: Iterable[str]) -> bool:

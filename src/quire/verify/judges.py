@@ -50,11 +50,20 @@ class LexicalJudge:
 
 
 def _verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
+    enough = _says_enough(inline_plain(claim))
     for index in order:
         place = find_quote(passages[index], claim)
-        if place and _stands_alone(passages[index], *place):
+        if not place:
+            continue
+        whole = any((s.start, s.end) == place for s in split_spans(passages[index]))
+        if whole or (enough and _stands_alone(passages[index], *place)):
             return ((index + 1, *place),)
     return ()
+
+
+def _says_enough(plain: str) -> bool:
+    """Whether words say what they are about: “150 mm.” may be taken from any sentence."""
+    return bool(core(plain)) and len(set(meaning(plain))) > 1
 
 
 def _stands_alone(passage: str, start: int, end: int) -> bool:
@@ -71,7 +80,7 @@ def _compare(claim: str, passages: Sequence[str], order: Sequence[int]) -> Verdi
     plain = inline_plain(claim)
     wanted = set(meaning(plain))
     matches = sorted(_matches(wanted, passages, order), key=lambda match: -match.share)
-    if not matches:
+    if not matches or not _says_enough(plain):
         return _UNSUPPORTED
     for match in matches:
         if match.share < SUPPORTED:
