@@ -7,8 +7,10 @@ from agents.testing import ScriptedModel, assistant_message
 
 from quire.answer.options import AnswerOptions
 from quire.domain import Answer, Question
+from quire.errors import StoreUnavailable
 from quire.events import Done, Sentence
 from quire.testing import build_services
+from quire.threads.store import SqlThreadStore
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."
@@ -97,12 +99,32 @@ async def test_the_sentence_that_speaks_against_a_claim_is_no_source(tiny_data: 
 
 
 async def test_headings_and_openings_are_shown_with_what_they_lead_to(tiny_data: Path) -> None:
-    text = f"## The lens\n\nHere is how it works:\n\n- {LENS}\n\n## The keeper\n\n- {INVENTED}"
+    text = (
+        f"## The lens\n\nHere is how it works:\n\n- {LENS}\n\n## The keeper\n\n- {INVENTED}\n\n"
+        "Does that help?"
+    )
 
     answer = await answer_with(tiny_data, text)
 
     assert answer.text == f"## The lens\n\nHere is how it works:\n\n- {LENS} [1]"
     assert verdicts(answer) == ["not_a_claim", "not_a_claim", "supported"]
+
+
+async def test_a_question_to_the_reader_may_end_an_answer(tiny_data: Path) -> None:
+    answer = await answer_with(tiny_data, f"{LENS} Would you like to know more?")
+
+    assert answer.text == f"{LENS} [1] Would you like to know more?"
+
+
+async def test_a_log_that_cannot_be_written_does_not_spoil_an_answer(
+    tiny_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(SqlThreadStore, "deliver", broken)
+
+    assert (await answer_with(tiny_data, LENS)).status == "answered"
 
 
 async def test_a_leaning_sentence_does_not_change_what_it_is_about(tiny_data: Path) -> None:

@@ -1,7 +1,7 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +28,7 @@ from quire.domain import (
     Question,
     Timings,
 )
+from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
 from quire.retrieve.outline import first_chunk
@@ -127,7 +128,8 @@ class Pipeline:
             answer = self._conclude(work, confidence, begun)
             await self._remember(answer)
         yield Done(answer)
-        await self._threads.deliver(answer.id)
+        with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
+            await self._threads.deliver(answer.id)
 
     async def _history(self, thread_id: str) -> list[Exchange]:
         thread = await self._threads.load(thread_id, last=HISTORY)
@@ -238,7 +240,7 @@ class Pipeline:
             link = partial(self._links.link, work.index)
             claim, text = check_piece(piece, work.evidence, self._judge, link, work.last)
             work.verify_ms += 1000 * (perf_counter() - begun)
-            if claim.verdict == "not_a_claim" and piece.leads_on:
+            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
                 work.leading.append((text, claim))
             elif self._shows(claim):
                 for lead in work.leading:
