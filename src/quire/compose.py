@@ -39,6 +39,13 @@ def build_library(settings: Settings) -> "DiskLibrary":
     return DiskLibrary(books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book)
 
 
+def build_threads(settings: Settings) -> "SqlThreadStore":
+    """Make the store of conversations; nothing is opened yet."""
+    from quire.threads.store import SqlThreadStore
+
+    return SqlThreadStore(settings.database_url or _default_database(settings))
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Everything a running Quire has."""
@@ -90,13 +97,12 @@ def build(
     from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
-    from quire.threads.store import SqlThreadStore
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
     evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
     searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
-    threads = SqlThreadStore(settings.database_url or _default_database(settings))
+    threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
     pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)

@@ -10,7 +10,10 @@ ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
 HeadingKind = Literal["part", "chapter", "page", "section"]
 QuoteOf = Literal["text", "heading"]
 Level = Literal["high", "medium", "low", "insufficient"]
-VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
+VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
+PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
+"""Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
+AnswerState = Literal["processing", "validated", "delivered", "flagged"]
 Status = Literal["answered", "not_in_book", "small_talk"]
 Role = Literal["user", "assistant"]
 
@@ -260,7 +263,7 @@ class Verdict:
     probability: float
     """How likely the evidence supports the claim, 0 to 1."""
     evidence: tuple[tuple[int, int, int], ...] = ()
-    """(passage number, start, end) of the sentences that support it."""
+    """(passage number, start, end) of the sentences that support it, or that contradict it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +327,38 @@ class Answer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The distinct citations of the answer, in order of appearance."""
-        return tuple(dict.fromkeys(c for claim in self.claims for c in claim.citations))
+        return tuple(
+            dict.fromkeys(
+                c for claim in self.claims if claim.verdict in PROVEN for c in claim.citations
+            )
+        )
+
+    @property
+    def unsupported(self) -> tuple[Claim, ...]:
+        """Claims of the model that the book does not support, shown or withheld."""
+        shown = (c for c in self.claims if c.verdict in ("unsupported", "contradicted"))
+        return (*shown, *self.withheld)
+
+    @property
+    def state(self) -> AnswerState:
+        """What the check came to: flagged if the model said what the book does not support."""
+        return "flagged" if self.unsupported else "validated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerEntry:
+    """One answer in the log of answers, finished or not."""
+
+    id: str
+    thread_id: str
+    book: str
+    question: str
+    state: AnswerState
+    created_at: datetime
+    text: str | None = None
+    """What the reader was shown; nothing while the answer is being made."""
+    unsupported: tuple[str, ...] = ()
+    """What the model claimed and the book does not support."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,6 +372,8 @@ class Message:
     confidence: float | None = None
     record: Mapping[str, Any] = field(default_factory=dict)
     """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
+    state: AnswerState | None = None
+    """For an answer: how far it has come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.domain import Answer, Chunk, Contents, Filters, Message, Question, Thread, Verdict
+from quire.domain import (
+    Answer,
+    AnswerEntry,
+    AnswerState,
+    Chunk,
+    Contents,
+    Filters,
+    Message,
+    Question,
+    Thread,
+    Verdict,
+)
 from quire.events import Event
 from quire.prose.terms import TermStatistics
 from quire.prose.vocabulary import Vocabulary
@@ -120,10 +131,13 @@ class Library(Protocol):
 
 
 class Judge(Protocol):
-    """Decides whether passages support a claim."""
+    """Decides whether passages support a claim made in words; code and tables are compared."""
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names."""
+        """Check one claim; `cited` are the indices of the passages it names.
+
+        The evidence is that for the claim or, if it is contradicted, that against it.
+        """
         ...
 
 
@@ -138,8 +152,22 @@ class ThreadStore(Protocol):
         """Read a thread, with its last messages only if `last` is given."""
         ...
 
+    def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
+        """Log an answer while it is made; one that is given up leaves nothing behind."""
+        ...
+
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
+        ...
+
+    async def deliver(self, answer_id: str) -> None:
+        """Note that the reader has got all of an answer; one that is flagged stays so."""
+        ...
+
+    async def answers(
+        self, *, state: AnswerState | None, limit: int, offset: int
+    ) -> Sequence[AnswerEntry]:
+        """Give logged answers, in one state if it is named, the newest first."""
         ...
 
     async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:

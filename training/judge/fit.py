@@ -97,7 +97,9 @@ def main() -> None:
             print(f"{name:32} {int(own.sum()):5} {roc_auc_score(y[own], p[own]):.3f}")
     cut = threshold_for(y[part], p[part], weight[part])
     above = held & (p >= cut)
-    figures["shown"] = round(float(weight[above & (y == 1)].sum() / weight[held & (y == 1)].sum()), 4)
+    figures["shown"] = round(
+        float(weight[above & (y == 1)].sum() / weight[held & (y == 1)].sum()), 4
+    )
     figures["wrong_among_shown"] = round(float(np.average(1 - y[above], weights=weight[above])), 4)
     result = {
         "model": EntailmentModel.id,

@@ -1,7 +1,7 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,10 +16,21 @@ from quire.answer.instructions import NOT_IN_BOOK, VERSION
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.records import answer_record, cited_in
-from quire.answer.refusal import DISCLAIMER, refusal_text
+from quire.answer.refusal import DISCLAIMER, UNPROVEN, refusal_text
 from quire.answer.smalltalk import NAME as TALK
 from quire.answer.smalltalk import answer_to_talk
-from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
+from quire.domain import (
+    PROVEN,
+    Answer,
+    AnswerEntry,
+    Claim,
+    Confidence,
+    Hit,
+    Message,
+    Question,
+    Timings,
+)
+from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
 from quire.retrieve.language import notice_of
@@ -58,6 +69,8 @@ class _Work:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
     withheld: list[Claim] = field(default_factory=list)
+    leading: list[tuple[str, Claim]] = field(default_factory=list)
+    """Headings and the like, kept until something follows that is shown."""
     model: str = ""
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
@@ -66,7 +79,12 @@ class _Work:
     @property
     def is_proven(self) -> bool:
         """Whether the answer says anything that the book says."""
-        return any(claim.citations for claim in self.claims)
+        return any(claim.citations and claim.verdict in PROVEN for claim in self.claims)
+
+    @property
+    def last(self) -> Claim | None:
+        """The statement shown last, which the next one may refer to."""
+        return next((c for c in reversed(self.claims) if c.verdict != "not_a_claim"), None)
 
 
 class Pipeline:
@@ -98,7 +116,7 @@ class Pipeline:
         work.model = self._model_name
         yield Started(thread_id, work.answer_id)
 
-        async with self._threads.turn(thread_id):
+        async with self._threads.turn(thread_id), self._threads.answering(_begun(work)):
             history = await self._history(thread_id)
             asked = understand(question.text, work.index)
             told = self._told(work, asked, history)
@@ -122,6 +140,8 @@ class Pipeline:
             answer = self._conclude(work, confidence, begun)
             await self._remember(answer)
         yield Done(answer)
+        with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
+            await self._threads.deliver(answer.id)
 
     async def _history(self, thread_id: str) -> list[Exchange]:
         thread = await self._threads.load(thread_id, last=HISTORY)
@@ -241,27 +261,41 @@ class Pipeline:
             draft(work.standalone, shown, model=model, max_turns=self._options.max_turns)
         ) as deltas:
             async for delta in deltas:
-                for piece in reader.feed(delta):
-                    if NOT_IN_BOOK not in piece.text:
-                        yield self._check(work, piece)
-        for piece in reader.finish():
-            if NOT_IN_BOOK not in piece.text:
-                yield self._check(work, piece)
+                for event in self._check(work, reader.feed(delta)):
+                    yield event
+        for event in self._check(work, reader.finish()):
+            yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
 
-    def _check(self, work: _Work, piece: Piece) -> Sentence | Withheld:
-        begun = perf_counter()
-        claim, text = check_piece(
-            piece, work.evidence, self._judge, partial(self._links.link, work.index)
-        )
-        work.verify_ms += 1000 * (perf_counter() - begun)
-        shown = claim.verdict in ("supported", "not_a_claim") or (
-            claim.verdict == "partly" and self._options.show_partly
-        )
-        if shown:
-            return self._release(work, text, claim)
-        work.withheld.append(claim)
-        return Withheld(claim)
+    def _check(self, work: _Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
+        """Judge pieces; give those that may be shown, and say which may not."""
+        for piece in pieces:
+            if NOT_IN_BOOK in piece.text:
+                continue
+            begun = perf_counter()
+            link = partial(self._links.link, work.index)
+            claim, text = check_piece(piece, work.evidence, self._judge, link, work.last)
+            work.verify_ms += 1000 * (perf_counter() - begun)
+            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
+                work.leading.append((text, claim))
+            elif self._shows(claim):
+                for lead in work.leading:
+                    yield self._release(work, *lead)
+                work.leading.clear()
+                yield self._release(work, text + self._warning(piece, claim), claim)
+            else:
+                work.withheld.append(claim)
+                yield Withheld(claim)
+
+    def _shows(self, claim: Claim) -> bool:
+        shown = claim.verdict in ("supported", "not_a_claim")
+        partly = claim.verdict == "partly" and self._options.show_partly
+        return shown or partly or self._options.unsupported != "withhold"
+
+    def _warning(self, piece: Piece, claim: Claim) -> str:
+        if self._options.unsupported != "mark" or claim.verdict not in UNPROVEN:
+            return ""
+        return ("\n\n" if piece.is_block else " ") + UNPROVEN[claim.verdict]
 
     def _release(self, work: _Work, text: str, claim: Claim) -> Sentence:
         if work.text and not text[0].isspace():
@@ -323,6 +357,17 @@ class Pipeline:
             record=record,
         )
         await self._threads.append(answer, (asked, said))
+
+
+def _begun(work: _Work) -> AnswerEntry:
+    return AnswerEntry(
+        id=work.answer_id,
+        thread_id=work.thread_id,
+        book=work.index.book,
+        question=work.question.text,
+        state="processing",
+        created_at=datetime.now(UTC),
+    )
 
 
 def _said_by_us(text: str) -> Claim:

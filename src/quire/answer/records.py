@@ -19,6 +19,7 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "confidence": asdict(answer.confidence),
         "claims": [asdict(claim) for claim in answer.claims],
         "withheld": [asdict(claim) for claim in answer.withheld],
+        "unsupported": [claim.text for claim in answer.unsupported],
         "hits": [_hit(hit) for hit in answer.hits],
         "timings": asdict(answer.timings),
     }

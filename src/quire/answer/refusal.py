@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 
-from quire.domain import Chunk, Hit
+from quire.domain import Chunk, Hit, VerdictKind
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
 
 MAX_SHOWN = 120
 NEAREST = 3
+UNPROVEN: dict[VerdictKind, str] = {
+    "partly": "[supported only in part]",
+    "unsupported": "[not supported by the book]",
+    "contradicted": "[contradicted by the book]",
+}
+"""What stands behind a claim that is shown although the book does not support it."""
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict
 
-from quire.domain import Message, Thread
+from quire.domain import AnswerState, Message, Thread
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
@@ -27,6 +27,8 @@ class ThreadMessage(BaseModel):
     confidence: float | None = None
     record: dict[str, Any] | None = None
     """For an answer: its claims with verdicts and quotes, its sources, its timings."""
+    state: AnswerState | None = None
+    """For an answer: how far it has come, and whether its check flagged it."""
 
 
 class ThreadSummary(BaseModel):
@@ -103,4 +105,5 @@ def _message(message: Message) -> ThreadMessage:
         timestamp=message.created_at,
         confidence=message.confidence,
         record=dict(message.record) or None,
+        state=message.state,
     )

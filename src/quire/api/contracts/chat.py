@@ -162,7 +162,8 @@ class CheckedClaim(Wire):
     start: int
     """Where it begins in `response`."""
     end: int
-    verdict: Literal["supported", "partly", "unsupported", "not_a_claim"]
+    verdict: Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
+    """`contradicted`: the book says otherwise; the citations then say what it says."""
     probability: float = Field(ge=0, le=1)
     citations: list[Quote]
 
@@ -205,7 +206,7 @@ class ChatResponse(Wire):
     answer_id: str
     claims: list[CheckedClaim]
     unsupported_claims: list[str]
-    """What the model claimed and the book does not support; not part of `response`."""
+    """What the model claimed and the book does not support; by default not part of `response`."""
     standalone_question: str
     """The question as it was searched for."""
     metrics: Metrics
@@ -249,7 +250,7 @@ class Chat:
             should_answer=confidence.should_answer,
             answer_id=answer.id,
             claims=[_claim(claim) for claim in answer.claims],
-            unsupported_claims=[claim.text for claim in answer.withheld],
+            unsupported_claims=[claim.text for claim in answer.unsupported],
             standalone_question=answer.standalone_question,
             metrics=_metrics(confidence),
             timings=StageTimings(**asdict(answer.timings)),
