@@ -222,7 +222,7 @@ def roles(_: random.Random, text: str) -> str | None:
 
 def names(rng: random.Random, text: str, others: list[str]) -> str | None:
     """Put another name of the same book in the place of one."""
-    own = [m for m in _NAME.finditer(text)]
+    own = list(_NAME.finditer(text))
     theirs = [o for o in others if o not in text]
     if not own or not theirs:
         return None

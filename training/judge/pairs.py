@@ -152,9 +152,10 @@ def _facts(about: dict) -> list[str]:
     found.append("Hours: " + ", ".join(f"{d} {h}" for d, h in hours.items()) + ".")
     for key, value in (about.get("attributes") or {}).items():
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key)
-        if isinstance(value, dict):
-            value = ", ".join(f"{k}: {'yes' if v else 'no'}" for k, v in value.items())
-        found.append(f"{words}: {'yes' if value is True else 'no' if value is False else value}.")
+        parts = value.items() if isinstance(value, dict) else ()
+        listed = ", ".join(f"{k}: {'yes' if v else 'no'}" for k, v in parts)
+        plain = "yes" if value is True else "no" if value is False else value
+        found.append(f"{words}: {listed or plain}.")
     for review in about.get("review_info") or []:
         found += [f"Review: {s}" for s in sentences_of(review["review_text"])]
     return found
