@@ -31,7 +31,7 @@ def gathered(path: Path, limit: int) -> list[dict]:
         part = rows[start : start + 64]
         said = model.entails([(r["claim"], r["evidence"]) for r in part])
         for row, one in zip(part, said, strict=True):
-            row["features"] = features_of(row["claim"], row["evidence"], row["evidence"], one)
+            row["features"] = features_of(row["claim"], row["evidence"], one)
     return rows
 
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=7000)
     options = parser.parse_args()
     rows = gathered(options.pairs, options.limit)
-    names = [n for n in rows[0]["features"] if n not in ("present", "link")]
+    names = [n for n in rows[0]["features"] if n != "link"]
     x = np.array([[r["features"][n] for n in names] for r in rows])
     y = np.array([float(r["label"] == "supported") for r in rows])
     weight = weights_of(rows, y)

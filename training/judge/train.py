@@ -10,6 +10,7 @@ hour; `--seed` makes it repeatable on one machine.
 import argparse
 import json
 import random
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ MAX_TOKENS = 128
 LABELS = ("supported", "contradicted", "unsupported")
 MOST = {"data2txt/supported": 3000, "openstax-microbiology/supported": 3600}
 """What there is too much of."""
+MADE = re.compile("docs|changed|added")
+"""Sources whose claims were made by rule; the others were written by people or models."""
 
 
 def balanced(rows: list[dict], seed: int) -> list[dict]:
@@ -155,17 +158,24 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.5)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument("--after", type=Path, help="go on from these weights, with people's claims twice")
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     with options.pairs.open(encoding="utf-8") as lines:
         rows = balanced([json.loads(line) for line in lines], options.seed)
     train = [r for r in rows if r["part"] == "train"][: options.limit]
+    if options.after:
+        made = [r for r in train if MADE.search(r["source"])]
+        people = [r for r in train if not MADE.search(r["source"])]
+        train = people * 2 + made[: len(people)]
     held = [r for r in rows if r["part"] == "held"][:3000]
     print(len(train), "to learn from,", len(held), "held out", flush=True)
     chosen = [int(n) for n in options.layers.split(",")]
     encoder = PairEncoder(len(chosen), len(LABELS))
     begin(encoder, teacher_weights(options.teacher / "model.onnx"), chosen)
+    if options.after:
+        encoder.load_state_dict(torch.load(options.after, weights_only=True))
     encoder.word_emb.weight.requires_grad = False
     tokenizer = tokenizer_of(options.teacher)
     for step in learn(encoder, tokenizer, train, options):
