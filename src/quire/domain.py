@@ -8,10 +8,11 @@ from typing import Any, Literal
 BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
 ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
 HeadingKind = Literal["part", "chapter", "page", "section"]
-QuoteOf = Literal["text", "heading"]
+QuoteOf = Literal["text", "heading", "selection", "own_text"]
 Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
-Status = Literal["answered", "not_in_book"]
+Status = Literal["answered", "not_in_book", "not_in_selection"]
+ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Role = Literal["user", "assistant"]
 
 
@@ -200,6 +201,22 @@ class Question:
     top_k: int = 5
     threshold: float = 0.7
     filters: Filters = Filters()
+    selected_text: str | None = None
+    """What the reader selected; given, it is the only source of the answer."""
+
+    @property
+    def mode(self) -> ContextMode:
+        """Where the answer comes from: the book, or the reader's selection alone."""
+        return "retrieval_pipeline" if self.selected_text is None else "user_provided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Text that a reader selected, and where the book has it."""
+
+    text: str
+    found_in: tuple[str, ...] = ()
+    """Ids of the passages of the book that it came from; none if it is the reader's own text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +233,12 @@ class Citation:
     start: int
     end: int
     url: str
-    """Opens the page at that sentence."""
+    """Opens the page at that sentence; empty for text that is not the book's."""
     of: QuoteOf = "text"
-    """What is quoted: the passage, or the headings it stands under."""
+    """What is quoted: the passage, the headings it stands under, the reader's selection from the
+    book, or text of the reader's own."""
+    found_in: str = ""
+    """Where the quote is of a selection: the id of the book's passage that says the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +309,10 @@ class Answer:
     model: str
     created_at: datetime
     timings: Timings = Timings()
+    selection: Selection | None = None
+    """What the reader selected, where that was to be the only source."""
+    lacks: tuple[str, ...] = ()
+    """Words of the question that a selection without the answer does not have."""
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -6,23 +6,39 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
-from typing import Any
 from uuid import uuid4
 
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.instructions import NOT_IN_BOOK, VERSION
+from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.records import answer_record
-from quire.answer.refusal import DISCLAIMER, refusal_text
-from quire.domain import Answer, Claim, Confidence, Hit, Message, Question, Timings
+from quire.answer.refusal import (
+    DISCLAIMER,
+    SELECTION_DISCLAIMER,
+    refusal_text,
+    selection_refusal,
+)
+from quire.answer.selected import Selected, lacking, read_selection
+from quire.domain import (
+    Answer,
+    Chunk,
+    Claim,
+    Confidence,
+    Hit,
+    Message,
+    Question,
+    Status,
+    Timings,
+)
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
 from quire.retrieve.outline import first_chunk
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
 from quire.retrieve.search import Searcher, SearchResult, opened_hits
+from quire.retrieve.selection import weigh_selection
 from quire.retrieve.structure import structure_question
 from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import certain, score_confidence
@@ -45,6 +61,7 @@ class _Work:
     thread_id: str
     answer_id: str
     standalone: str = ""
+    selected: Selected | None = None
     nearest: tuple[Hit, ...] = ()
     evidence: list[Hit] = field(default_factory=list)
     text: str = ""
@@ -59,6 +76,11 @@ class _Work:
     def is_proven(self) -> bool:
         """Whether the answer says anything that the book says."""
         return any(claim.citations for claim in self.claims)
+
+    def hits(self, *, answered: bool) -> tuple[Hit, ...]:
+        """Give what the answer rests on; for a refusal, what came nearest."""
+        hits = tuple(self.evidence) if answered else self.nearest
+        return self.selected.placed(hits) if self.selected else hits
 
 
 class Pipeline:
@@ -91,13 +113,16 @@ class Pipeline:
         yield Started(thread_id, work.answer_id)
 
         async with self._threads.turn(thread_id):
-            history = await self._history(thread_id)
-            told = self._told(work, history)
-            if told:
-                confidence = certain(len(work.evidence))
+            told: list[Statement] = []
+            if question.selected_text is not None:
+                confidence = await self._select(work, question.selected_text)
             else:
-                confidence = await self._retrieve(work, history)
-            shown = tuple(work.evidence) if confidence.should_answer else work.nearest
+                history = await self._history(thread_id)
+                told = self._told(work, history)
+                confidence = (
+                    certain(len(work.evidence)) if told else await self._retrieve(work, history)
+                )
+            shown = work.hits(answered=confidence.should_answer)
             yield Retrieved(work.standalone, shown, confidence)
 
             for statement in told:
@@ -108,7 +133,7 @@ class Pipeline:
                         yield event
 
             answer = self._conclude(work, confidence, begun)
-            await self._remember(answer)
+            await self._remember(answer, work)
         yield Done(answer)
 
     async def _history(self, thread_id: str) -> list[Exchange]:
@@ -155,15 +180,24 @@ class Pipeline:
             again = await self._search(work, beside)
             if again.answerability > max(found.answerability, question.threshold):
                 work.standalone, found = beside, again
-        work.nearest = found.hits
-        work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
-        confidence = score_confidence(
-            work.evidence,
-            top_k=question.top_k,
-            answerability=found.answerability,
+        work.retrieve_ms = 1000 * (perf_counter() - begun)
+        return self._weighed(work, found, question.top_k)
+
+    async def _select(self, work: _Work, text: str) -> Confidence:
+        """Take the reader's selection as all there is: no search, and nothing said before."""
+        begun = perf_counter()
+        work.standalone = work.question.text
+        work.selected = await read_selection(text, work.index, self._searcher.embedder)
+        found = await weigh_selection(
+            self._searcher, work.index, work.selected.chunk, work.standalone
         )
         work.retrieve_ms = 1000 * (perf_counter() - begun)
-        return confidence
+        return self._weighed(work, found, top_k=1)
+
+    def _weighed(self, work: _Work, found: SearchResult, top_k: int) -> Confidence:
+        work.nearest = found.hits
+        work.evidence = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+        return score_confidence(work.evidence, top_k=top_k, answerability=found.answerability)
 
     async def _search(self, work: _Work, question: str) -> SearchResult:
         return await self._searcher.search(
@@ -192,7 +226,8 @@ class Pipeline:
         """Let the agent write, and give each piece only after its check."""
         begun = perf_counter()
         if confidence.level == "low":
-            yield self._release(work, DISCLAIMER, _said_by_us(DISCLAIMER))
+            disclaimer = SELECTION_DISCLAIMER if work.selected else DISCLAIMER
+            yield self._release(work, disclaimer, _said_by_us(disclaimer))
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
@@ -202,7 +237,13 @@ class Pipeline:
         model = self._model_for(work.index.statistics)
         reader = PieceReader()
         async with aclosing(
-            draft(work.standalone, shown, model=model, max_turns=self._options.max_turns)
+            draft(
+                work.standalone,
+                shown,
+                model=model,
+                max_turns=self._options.max_turns,
+                selected=work.selected is not None,
+            )
         ) as deltas:
             async for delta in deltas:
                 for piece in reader.feed(delta):
@@ -215,9 +256,12 @@ class Pipeline:
 
     def _check(self, work: _Work, piece: Piece) -> Sentence | Withheld:
         begun = perf_counter()
+        link = partial(self._links.link, work.index)
         claim, text = check_piece(
-            piece, work.evidence, self._judge, partial(self._links.link, work.index)
+            piece, work.evidence, self._judge, _no_link if work.selected else link
         )
+        if work.selected:
+            claim = work.selected.cite(claim, link)
         work.verify_ms += 1000 * (perf_counter() - begun)
         shown = claim.verdict in ("supported", "not_a_claim") or (
             claim.verdict == "partly" and self._options.show_partly
@@ -243,7 +287,11 @@ class Pipeline:
         answered = work.is_proven
         if not answered:
             confidence = replace(confidence, level="insufficient", should_answer=False)
-        hits = tuple(work.evidence) if answered else work.nearest
+        lacks: tuple[str, ...] = ()
+        refusal = refusal_text(work.standalone, work.nearest)
+        if work.selected:
+            lacks = () if answered else lacking(work.standalone, work.selected.chunk.text)
+            refusal = selection_refusal(lacks)
         return Answer(
             id=work.answer_id,
             thread_id=work.thread_id,
@@ -251,11 +299,11 @@ class Pipeline:
             revision=work.index.revision,
             question=work.question.text,
             standalone_question=work.standalone,
-            status="answered" if answered else "not_in_book",
-            text=work.text if answered else refusal_text(work.standalone, work.nearest),
+            status=_status(answered=answered, selected=work.selected is not None),
+            text=work.text if answered else refusal,
             claims=tuple(work.claims) if answered else (),
             withheld=tuple(work.withheld),
-            hits=hits,
+            hits=work.hits(answered=answered),
             confidence=confidence,
             model=work.model,
             created_at=datetime.now(UTC),
@@ -265,10 +313,11 @@ class Pipeline:
                 verify_ms=round(work.verify_ms, 2),
                 total_ms=round(1000 * (perf_counter() - begun), 2),
             ),
+            selection=work.selected.selection if work.selected else None,
+            lacks=lacks,
         )
 
-    async def _remember(self, answer: Answer) -> None:
-        record: dict[str, Any] = answer_record(answer) | {"instructions": VERSION}
+    async def _remember(self, answer: Answer, work: _Work) -> None:
         asked = Message(
             id=str(uuid4()),
             role="user",
@@ -281,9 +330,20 @@ class Pipeline:
             content=answer.text,
             created_at=answer.created_at,
             confidence=answer.confidence.average_similarity,
-            record=record,
+            record=answer_record(answer, work.question, work.nearest),
         )
         await self._threads.append(answer, (asked, said))
+
+
+def _status(*, answered: bool, selected: bool) -> Status:
+    if answered:
+        return "answered"
+    return "not_in_selection" if selected else "not_in_book"
+
+
+def _no_link(chunk: Chunk, start: int, end: int) -> str:
+    del chunk, start, end  # a selection has no address of its own
+    return ""
 
 
 def _said_by_us(text: str) -> Claim:
