@@ -12,6 +12,7 @@ from quire.ports import Answerer, Embedder
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
@@ -48,6 +49,7 @@ class Services:
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer
+    receipts: "Receipts"
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -72,6 +74,7 @@ def build(settings: Settings, say: Say = lambda _: None) -> Services:
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
+    from quire.answer.receipts import Receipts
     from quire.index.crossencoder import CrossEncoder
     from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
@@ -85,8 +88,10 @@ def build(settings: Settings, say: Say = lambda _: None) -> Services:
     searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
     threads = SqlThreadStore(settings.database_url or _default_database(settings))
     model = (settings.model, choose_model(settings.model, evidence))
-    pipeline = Pipeline(library, searcher, LexicalJudge(), threads, model, settings.answer)
-    return Services(settings, embedder, library, searcher, threads, pipeline)
+    judge = LexicalJudge()
+    pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
+    receipts = Receipts(library, searcher, judge, threads)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
 
 
 def _default_database(settings: Settings) -> str:

@@ -13,6 +13,9 @@ Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
 Status = Literal["answered", "not_in_book", "not_in_selection"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
+
+SELECTION_LENGTH = (10, 16_000)
+"""Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
 Role = Literal["user", "assistant"]
 
 
@@ -313,6 +316,11 @@ class Answer:
     """What the reader selected, where that was to be the only source."""
     lacks: tuple[str, ...] = ()
     """Words of the question that a selection without the answer does not have."""
+
+    @property
+    def mode(self) -> ContextMode:
+        """Where the answer comes from: the book, or the reader's selection alone."""
+        return "user_provided" if self.selection else "retrieval_pipeline"
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -117,6 +117,10 @@ class ThreadStore(Protocol):
         """Read a thread, with its last messages only if `last` is given."""
         ...
 
+    async def answer(self, answer_id: str) -> Message | None:
+        """Read one answer with its record, whichever thread it stands in."""
+        ...
+
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
         ...

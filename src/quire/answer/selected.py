@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
-from quire.domain import Chunk, Citation, Claim, Hit, Selection
+from quire.domain import SELECTION_LENGTH, Chunk, Citation, Claim, Hit, Selection
+from quire.errors import BadRequest
 from quire.ports import Embedder, Index
 from quire.prose.terms import terms, words
 from quire.verify.grounding import Link
@@ -73,7 +74,14 @@ class Selected:
 
 
 async def read_selection(text: str, index: Index, embedder: Embedder) -> Selected:
-    """Make a passage of the selection, and look for it in the book."""
+    """Make a passage of the selection, and look for it in the book.
+
+    Raises:
+        BadRequest: the selection is too short or too long.
+    """
+    least, most = SELECTION_LENGTH
+    if not least <= len(text.strip()) <= most:
+        raise BadRequest(f"A selection has {least} to {most:,} characters.")
 
     def find() -> Located | None:
         (vector,) = embedder.embed_passages([text])

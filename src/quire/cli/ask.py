@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import TextIO
 
 import click
 from rich.console import Console
@@ -21,17 +22,38 @@ MAX_LENGTH = 1000
 @click.argument("question")
 @click.option("--thread", help="Continue the conversation with this id.")
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
+@click.option("--selected", metavar="TEXT", help="Answer from this text alone.")
+@click.option(
+    "--selection",
+    type=click.File(encoding="utf-8", errors="replace"),
+    help="The same, from a file; - is standard input.",
+)
 @book_option
 @data_option
-def command(
-    question: str, thread: str | None, top_k: int, book: str | None, data_dir: Path | None
+def command(  # noqa: PLR0913 - one for each option
+    question: str,
+    *,
+    thread: str | None,
+    top_k: int,
+    selected: str | None,
+    selection: TextIO | None,
+    book: str | None,
+    data_dir: Path | None,
 ) -> None:
     """Ask QUESTION about the book; sentences appear as they are proven, then their sources."""
     question = question.strip()
     if not question or len(question) > MAX_LENGTH:
         raise BadRequest(f"A question has 1 to {MAX_LENGTH} characters; this has {len(question)}.")
+    if selected is not None and selection is not None:
+        raise click.UsageError("Give --selected or --selection, not both.")
     settings = settings_from(data_dir)
-    asked = Question(text=question, book=book, thread_id=thread, top_k=top_k)
+    asked = Question(
+        text=question,
+        book=book,
+        thread_id=thread,
+        top_k=top_k,
+        selected_text=selection.read() if selection else selected,
+    )
     asyncio.run(_ask(settings, asked))
 
 
@@ -45,14 +67,15 @@ async def _ask(settings: Settings, question: Question) -> None:
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
-    if answer.status == "not_in_book":
+    if answer.status != "answered":
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
         _print_sources(console, answer)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
-        f"follow up with --thread {answer.thread_id}[/dim]",
+        f"follow up with --thread {answer.thread_id};\n"
+        f"its record: quire receipt {answer.id}[/dim]",
         highlight=False,
     )
 
@@ -64,4 +87,5 @@ def _print_sources(console: Console, answer: Answer) -> None:
         quote = " ".join(citation.quote.split())
         console.print(f"  [bold]\\[{citation.number}][/bold] {escape(place)}", highlight=False)
         console.print(f"      “{escape(quote)}”", style="italic", highlight=False, soft_wrap=True)
-        console.print(f"      {escape(citation.url)}", style="dim", highlight=False, soft_wrap=True)
+        address = citation.url or "the text you gave; it is not in the book"
+        console.print(f"      {escape(address)}", style="dim", highlight=False, soft_wrap=True)

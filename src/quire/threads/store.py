@@ -59,6 +59,13 @@ class SqlThreadStore:
             rows = (await connection.execute(newest.limit(last) if last else newest)).all()
         return _thread(found, tuple(_message(row) for row in reversed(rows)))
 
+    async def answer(self, answer_id: str) -> Message | None:
+        """Read one answer with its record, whichever thread it stands in."""
+        wanted = select(MESSAGES).where(MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant")
+        async with self._connection() as connection:
+            row = (await connection.execute(wanted)).first()
+        return _message(row) if row else None
+
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
         async with self._connection() as connection:

@@ -1,0 +1,296 @@
+"""What an answer would be today: its search and its checks made again, against the book as it is.
+
+The model is not asked again; what it said then is what is checked now.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quire.answer.contents import NAME as CONTENTS
+from quire.answer.records import PassageRecord, Receipt
+from quire.answer.selected import Selected, read_selection
+from quire.domain import Chunk, Citation, Claim, Filters, Hit, Level, VerdictKind
+from quire.ports import Index, Judge
+from quire.retrieve.search import Searcher, SearchResult
+from quire.retrieve.selection import weigh_selection
+from quire.verify.confidence import LEVELS, certain, score_confidence
+from quire.verify.headings import find_title
+
+SAME = 0.01
+"""Scores nearer to each other than this count as the same."""
+LOOKED_AT = 5
+"""How many passages with the words of a lost quote are looked at before it is called lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageChange:
+    """A passage that the search now gives differently."""
+
+    kind: Literal["appeared", "vanished", "edited", "moved", "rescored"]
+    """`edited` has other words in the same place of the book; `moved` has another rank."""
+    chunk_id: str
+    chapter: str
+    section: str
+    rank_before: int | None = None
+    rank_after: int | None = None
+    similarity_before: float | None = None
+    similarity_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostQuote:
+    """A quote that no longer stands in the book byte for byte, and the claim it proved."""
+
+    claim: str
+    quote: str
+    chunk_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictChange:
+    """A claim that would be judged differently now."""
+
+    claim: str
+    before: VerdictKind
+    after: VerdictKind
+    probability_before: float
+    probability_after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """How an answer then and the book now differ."""
+
+    id: str
+    book: str
+    revision_before: str
+    revision_after: str
+    passages: tuple[PassageChange, ...]
+    lost_quotes: tuple[LostQuote, ...]
+    verdicts: tuple[VerdictChange, ...]
+    level_before: Level
+    level_after: Level
+    answered_before: bool
+    answered_after: bool
+    """Whether the passages would be enough now, and still prove a claim of it."""
+
+    @property
+    def revision_changed(self) -> bool:
+        """Whether the book was ingested anew since; by itself this is no difference."""
+        return self.revision_before != self.revision_after
+
+    @property
+    def differs(self) -> bool:
+        """Whether a reader would see anything else."""
+        return (
+            bool(self.passages or self.lost_quotes or self.verdicts)
+            or self.level_before != self.level_after
+            or self.answered_before != self.answered_after
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What the search gives today."""
+
+    hits: tuple[Hit, ...]
+    used: tuple[Hit, ...]
+    level: Level
+    selected: Selected | None = None
+
+
+async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judge) -> Replay:
+    """Search and check again, and give what differs."""
+    now = await _search(receipt, index, searcher)
+    lost = tuple(_lost_quotes(receipt, index, searcher, now))
+    if receipt.model == CONTENTS:
+        verdicts = _title_verdicts(receipt, lost)
+    else:
+        verdicts = _judged(receipt, judge, [*now.used, *_opened(receipt, index)])
+    answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
+    changes = () if receipt.model == CONTENTS else tuple(_passage_changes(receipt, now.hits))
+    return Replay(
+        id=receipt.id,
+        book=receipt.book,
+        revision_before=receipt.revision,
+        revision_after=index.revision,
+        passages=changes,
+        lost_quotes=lost,
+        verdicts=tuple(_verdict_changes((*receipt.claims, *receipt.withheld), verdicts)),
+        level_before=receipt.confidence.level,
+        level_after=now.level if answered else "insufficient",
+        answered_before=receipt.status == "answered",
+        answered_after=answered,
+    )
+
+
+async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
+    if receipt.model == CONTENTS:
+        return _Now((), (), certain(0).level)
+    selected: Selected | None = None
+    if receipt.selection:
+        selected = await read_selection(receipt.selection.text, index, searcher.embedder)
+        found = await weigh_selection(searcher, index, selected.chunk, receipt.standalone_question)
+    else:
+        found = await searcher.search(
+            index, receipt.standalone_question, filters=receipt.filters, top_k=receipt.top_k
+        )
+    return _weighed(receipt, found, selected)
+
+
+def _weighed(receipt: Receipt, found: SearchResult, selected: Selected | None) -> _Now:
+    used = tuple(hit for hit in found.hits if hit.similarity >= receipt.threshold)
+    confidence = score_confidence(
+        used, top_k=1 if selected else receipt.top_k, answerability=found.answerability
+    )
+    return _Now(found.hits, used, confidence.level, selected)
+
+
+def _opened(receipt: Receipt, index: Index) -> list[Hit]:
+    """Give the passages that the model found or opened by itself, as the book has them now."""
+    ids = [passage.chunk_id for passage in receipt.passages if not passage.searched]
+    return [Hit(chunk=c, rank=0, similarity=1.0, cosine=0.0) for c in index.read(ids)]
+
+
+def _passage_changes(receipt: Receipt, hits: Sequence[Hit]) -> Iterator[PassageChange]:
+    """Compare passages by their words: one that only stands elsewhere in the book is the same."""
+    before = {p.content_hash: p for p in receipt.passages if p.searched}
+    after = {hit.chunk.content_hash: hit for hit in hits}
+    gone = {p.chunk_id: p for key, p in before.items() if key not in after}
+    for key, hit in after.items():
+        old = before.get(key) or gone.pop(hit.chunk.id, None)
+        kind = _kind(old, hit)
+        if kind:
+            yield _change(kind, old, hit)
+    for old in gone.values():
+        yield _change("vanished", old, None)
+
+
+def _kind(
+    old: PassageRecord | None, hit: Hit
+) -> Literal["appeared", "edited", "moved", "rescored"] | None:
+    if old is None:
+        return "appeared"
+    if old.content_hash != hit.chunk.content_hash:
+        return "edited"
+    if old.rank != hit.rank:
+        return "moved"
+    return "rescored" if abs(old.similarity - hit.similarity) > SAME else None
+
+
+def _change(
+    kind: Literal["appeared", "vanished", "edited", "moved", "rescored"],
+    old: PassageRecord | None,
+    hit: Hit | None,
+) -> PassageChange:
+    named = old or (hit.chunk if hit else None)
+    return PassageChange(
+        kind=kind,
+        chunk_id=hit.chunk.id if hit else old.chunk_id if old else "",
+        chapter=named.chapter if named else "",
+        section=named.section if named else "",
+        rank_before=old.rank if old else None,
+        rank_after=hit.rank if hit else None,
+        similarity_before=old.similarity if old else None,
+        similarity_after=hit.similarity if hit else None,
+    )
+
+
+def _judged(
+    receipt: Receipt, judge: Judge, evidence: Sequence[Hit]
+) -> dict[str, tuple[VerdictKind, float]]:
+    passages = [hit.chunk.text for hit in evidence]
+    place = {hit.chunk.id: number for number, hit in enumerate(evidence)}
+    verdicts: dict[str, tuple[VerdictKind, float]] = {}
+    for claim in (*receipt.claims, *receipt.withheld):
+        if claim.verdict != "not_a_claim":
+            cited = [place[c.chunk_id] for c in claim.citations if c.chunk_id in place]
+            verdict = judge.judge(claim.text, passages, cited)
+            verdicts[claim.text] = (verdict.kind, verdict.probability)
+    return verdicts
+
+
+def _title_verdicts(
+    receipt: Receipt, lost: Sequence[LostQuote]
+) -> dict[str, tuple[VerdictKind, float]]:
+    broken = {quote.claim for quote in lost}
+    return {
+        claim.text: ("unsupported", 0.0) if claim.text in broken else ("supported", 1.0)
+        for claim in receipt.claims
+        if claim.citations
+    }
+
+
+def _verdict_changes(
+    claims: Sequence[Claim], verdicts: dict[str, tuple[VerdictKind, float]]
+) -> Iterator[VerdictChange]:
+    for claim in claims:
+        kind, probability = verdicts.get(claim.text, (claim.verdict, claim.probability))
+        if kind != claim.verdict:
+            yield VerdictChange(
+                claim=claim.text,
+                before=claim.verdict,
+                after=kind,
+                probability_before=claim.probability,
+                probability_after=probability,
+            )
+
+
+def _is_proven(receipt: Receipt, verdicts: dict[str, tuple[VerdictKind, float]]) -> bool:
+    """Whether something of the answer is still proven; of a refusal, whether it would be now."""
+    claims = receipt.claims if receipt.status == "answered" else receipt.withheld
+    proven = any(verdicts.get(claim.text, ("",))[0] == "supported" for claim in claims)
+    # Nobody was asked then, so there is nothing to check: enough passages are enough.
+    return proven or (receipt.status != "answered" and not _had_enough(receipt))
+
+
+def _had_enough(receipt: Receipt) -> bool:
+    """Whether the passages were enough then, so that a refusal was the model's or the judge's."""
+    measured = receipt.confidence
+    top_k = 1 if receipt.selection else receipt.top_k
+    return any(
+        measured.average_similarity >= least and measured.num_chunks >= min(count, top_k)
+        for _, least, count in LEVELS
+    )
+
+
+def _lost_quotes(
+    receipt: Receipt, index: Index, searcher: Searcher, now: _Now
+) -> Iterator[LostQuote]:
+    files = {passage.chunk_id: passage.source_file for passage in receipt.passages}
+    pages: dict[str, Sequence[Chunk]] = {}
+    for claim in receipt.claims:
+        for citation in claim.citations:
+            if citation.of in ("selection", "own_text"):
+                kept = _still_selected(citation, now.selected)
+            else:
+                file = files.get(citation.chunk_id, "")
+                page = pages.setdefault(file, index.page(file) if file else ())
+                nearby = (*index.read([citation.chunk_id]), *page)
+                kept = _stands(citation, nearby) or _stands(
+                    citation, _with_words(citation.quote, index, searcher)
+                )
+            if not kept:
+                yield LostQuote(claim=claim.text, quote=citation.quote, chunk_id=citation.chunk_id)
+
+
+def _stands(citation: Citation, chunks: Sequence[Chunk]) -> bool:
+    if citation.of == "heading":
+        return any(find_title(chunk, citation.quote) for chunk in chunks)
+    return any(citation.quote in chunk.text for chunk in chunks)
+
+
+def _with_words(quote: str, index: Index, searcher: Searcher) -> Sequence[Chunk]:
+    """Look for a quote in the rest of the book: its passage may have gone to another page."""
+    vector = searcher.embedder.embed_query(quote)
+    ranked = index.rank(quote, vector, filters=Filters(), depth=LOOKED_AT)
+    return index.read([identity for identity, _ in (*ranked.keyword, *ranked.dense)])
+
+
+def _still_selected(citation: Citation, selected: Selected | None) -> bool:
+    """A quote of a selection is lost if the book had it and has it no longer."""
+    if citation.of == "own_text" or selected is None:
+        return True
+    located = selected.located
+    return located is not None and located.find(citation.start, citation.end) is not None
