@@ -1,8 +1,8 @@
 import json
 
-from quire.answer.records import answer_record
-from quire.domain import Citation
-from tests.verify.samples import answer_of, claim_of, hit_of
+from quire.answer.records import answer_record, receipt_of
+from quire.domain import Answer, Citation, Filters, Message, Question
+from tests.verify.samples import NOON, answer_of, claim_of, hit_of
 
 CITATION = Citation(
     number=1,
@@ -14,6 +14,14 @@ CITATION = Citation(
     end=13,
     url="https://tiny.example/lens",
 )
+QUESTION = Question(text="What is it?", top_k=3, filters=Filters(chapter=("The lens",)))
+
+
+def stored(answer: Answer, **changes: object) -> Message:
+    record = json.loads(json.dumps(answer_record(answer, QUESTION, answer.hits))) | changes
+    return Message(
+        id=answer.id, role="assistant", content=answer.text, created_at=NOON, record=record
+    )
 
 
 def test_a_record_survives_json() -> None:
@@ -23,17 +31,55 @@ def test_a_record_survives_json() -> None:
         hits=(hit_of("A lens turns."),),
     )
 
-    record = json.loads(json.dumps(answer_record(answer)))
+    receipt = receipt_of(stored(answer))
 
-    assert record["claims"][0]["citations"][0]["quote"] == "A lens turns."
-    assert record["withheld"][0]["text"] == "Fog is dry."
-    assert record["hits"][0]["chunk_id"] == "c1"
-    assert record["confidence"]["level"] == "high"
+    assert receipt.claims == answer.claims
+    assert receipt.withheld == answer.withheld
+    assert receipt.confidence == answer.confidence
+    assert receipt.timings == answer.timings
+    assert (receipt.filters, receipt.top_k) == (QUESTION.filters, QUESTION.top_k)
+    assert (receipt.passages[0].chunk_id, receipt.passages[0].rank) == ("c1", 1)
+
+
+def test_what_stayed_below_the_threshold_is_recorded_behind_what_was_used() -> None:
+    used, weak = hit_of("A lens turns."), hit_of("Fog.", identity="c2", similarity=0.4)
+
+    answer = answer_of(hits=(used,))
+    record = answer_record(answer, QUESTION, (used, weak))
+
+    assert [(hit["chunk_id"], hit["used"]) for hit in record["hits"]] == [
+        ("c1", True),
+        ("c2", False),
+    ]
+
+
+def test_a_record_of_an_older_version_is_read_with_what_it_has() -> None:
+    message = stored(answer_of(hits=(hit_of("A lens turns."),)))
+    new = ("mode", "selection", "filters", "top_k", "threshold", "question", "thread_id", "lacks")
+    old = {name: value for name, value in message.record.items() if name not in new}
+    hits = [{k: v for k, v in hit.items() if k in _OLD_HIT} for hit in old["hits"]]
+
+    receipt = receipt_of(
+        Message(
+            id="a",
+            role="assistant",
+            content="A lens.",
+            created_at=NOON,
+            record=old | {"hits": hits},
+        )
+    )
+
+    assert receipt.question == "What is a lens?"
+    assert receipt.mode == "retrieval_pipeline"
+    assert receipt.passages[0].rank == 1
+
+
+_OLD_HIT = ("chunk_id", "content_hash", "chapter", "section", "url", "similarity", "cosine")
 
 
 def test_each_heading_cited_is_recorded_once() -> None:
     claim = claim_of("A lens turns.", citations=(CITATION,))
 
-    record = answer_record(answer_of(claims=(claim, claim)))
+    record = answer_record(answer_of(claims=(claim, claim)), QUESTION, ())
 
     assert record["headings"] == ["Orders"]

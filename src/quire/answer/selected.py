@@ -10,12 +10,15 @@ from uuid import UUID, uuid5
 from quire.domain import SELECTION_LENGTH, Chunk, Citation, Claim, Hit, Selection
 from quire.errors import BadRequest
 from quire.ports import Embedder, Index
+from quire.prose.plain import well_formed
 from quire.prose.terms import terms, words
 from quire.verify.grounding import Link
 from quire.verify.locate import Located, locate
 
 LABEL = "Selected text"
 """What stands where a passage of the book has its headings."""
+BEGINNING = 400
+"""Characters of a selection by whose meaning its page is looked for; its words all count."""
 _NAMESPACE = UUID("0b6f4b5e-5d3e-5f6c-9c57-3a3f0f1de2c4")
 
 
@@ -83,9 +86,10 @@ async def read_selection(text: str, index: Index, embedder: Embedder) -> Selecte
     if not least <= len(text.strip()) <= most:
         raise BadRequest(f"A selection has {least} to {most:,} characters.")
 
+    text = well_formed(text)
+
     def find() -> Located | None:
-        (vector,) = embedder.embed_passages([text])
-        return locate(index, text, vector)
+        return locate(index, text, embedder.embed_query(text[:BEGINNING]))
 
     return Selected(_chunk(text, index.book, embedder), await asyncio.to_thread(find))
 

@@ -83,7 +83,7 @@ async def _ask(settings: Settings, question: Question) -> None:
 def _print_sources(console: Console, answer: Answer) -> None:
     console.print("\n[bold]Sources[/bold]")
     for citation in answer.citations:
-        place = f"{citation.chapter} › {citation.section}"
+        place = " › ".join(dict.fromkeys((citation.chapter, citation.section)))
         quote = " ".join(citation.quote.split())
         console.print(f"  [bold]\\[{citation.number}][/bold] {escape(place)}", highlight=False)
         console.print(f"      “{escape(quote)}”", style="italic", highlight=False, soft_wrap=True)
