@@ -45,7 +45,7 @@ async def test_the_receipt_tells_what_the_answer_told(client: httpx.AsyncClient)
         assert receipt[name] == answer[name], name
     assert receipt["created_at"] == answer["timestamp"]
     assert receipt["question"] == COVERED
-    assert receipt["filters"] == {"chapter": ["The lens"], "section": []}
+    assert receipt["filters"] == {"chapter": ["The lens"]}
     assert (receipt["top_k"], receipt["similarity_threshold"]) == (3, 0.7)
     assert receipt["instructions_version"]
     assert receipt["withheld"] == []

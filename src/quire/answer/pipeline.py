@@ -11,6 +11,7 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
+from quire.answer.gate import pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
@@ -41,7 +42,7 @@ from quire.retrieve.search import Searcher, SearchResult, opened_hits
 from quire.retrieve.selection import weigh_selection
 from quire.retrieve.structure import structure_question
 from quire.verify.claims import Piece, PieceReader
-from quire.verify.confidence import certain, score_confidence
+from quire.verify.confidence import certain
 from quire.verify.grounding import check_piece
 from quire.verify.headings import check_titles
 from quire.verify.links import SentenceLinks
@@ -181,7 +182,7 @@ class Pipeline:
             if again.answerability > max(found.answerability, question.threshold):
                 work.standalone, found = beside, again
         work.retrieve_ms = 1000 * (perf_counter() - begun)
-        return self._weighed(work, found, question.top_k)
+        return _gated(work, found)
 
     async def _select(self, work: _Work, text: str) -> Confidence:
         """Take the reader's selection as all there is: no search, and nothing said before."""
@@ -192,12 +193,7 @@ class Pipeline:
             self._searcher, work.index, work.selected.chunk, work.standalone
         )
         work.retrieve_ms = 1000 * (perf_counter() - begun)
-        return self._weighed(work, found, top_k=1)
-
-    def _weighed(self, work: _Work, found: SearchResult, top_k: int) -> Confidence:
-        work.nearest = found.hits
-        work.evidence = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
-        return score_confidence(work.evidence, top_k=top_k, answerability=found.answerability)
+        return _gated(work, found)
 
     async def _search(self, work: _Work, question: str) -> SearchResult:
         return await self._searcher.search(
@@ -333,6 +329,12 @@ class Pipeline:
             record=answer_record(answer, work.question, work.nearest),
         )
         await self._threads.append(answer, (asked, said))
+
+
+def _gated(work: _Work, found: SearchResult) -> Confidence:
+    work.nearest = found.hits
+    work.evidence, confidence = pass_gate(found, work.question)
+    return confidence
 
 
 def _status(*, answered: bool, selected: bool) -> Status:

@@ -71,6 +71,22 @@ class Receipt:
     instructions: str
     timings: Timings
 
+    @property
+    def was_told(self) -> bool:
+        """Whether it was said without a search, as what the contents tell is."""
+        return self.status != "not_in_book" and not any(one.searched for one in self.passages)
+
+    def as_question(self) -> Question:
+        """Give the question as it was searched for."""
+        return Question(
+            text=self.standalone_question,
+            book=self.book,
+            top_k=self.top_k,
+            threshold=self.threshold,
+            filters=self.filters,
+            selected_text=self.selection.text if self.selection else None,
+        )
+
 
 def answer_record(answer: Answer, question: Question, searched: Sequence[Hit]) -> dict[str, Any]:
     """Give everything about an answer but its text, ready for JSON.
@@ -84,7 +100,7 @@ def answer_record(answer: Answer, question: Question, searched: Sequence[Hit]) -
         "standalone_question": answer.standalone_question,
         "mode": question.mode,
         "selection": asdict(selection) if selection else None,
-        "filters": asdict(question.filters),
+        "filters": {name: values for name, values in asdict(question.filters).items() if values},
         "top_k": question.top_k,
         "threshold": question.threshold,
         "headings": _headings(answer),

@@ -4,17 +4,19 @@ The model is not asked again; what it said then is what is checked now.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from quire.answer.contents import NAME as CONTENTS
+from quire.answer.gate import pass_gate
 from quire.answer.records import PassageRecord, Receipt
 from quire.answer.selected import Selected, read_selection
 from quire.domain import Chunk, Citation, Claim, Filters, Hit, Level, VerdictKind
 from quire.ports import Index, Judge
-from quire.retrieve.search import Searcher, SearchResult
+from quire.retrieve.search import Searcher
 from quire.retrieve.selection import weigh_selection
-from quire.verify.confidence import LEVELS, certain, score_confidence
+from quire.verify.claims import Piece, split_pieces
+from quire.verify.confidence import LEVELS
+from quire.verify.grounding import check_piece
 from quire.verify.headings import find_title
 
 SAME = 0.01
@@ -100,16 +102,26 @@ class _Now:
     selected: Selected | None = None
 
 
+Verdicts = dict[str, tuple[VerdictKind, float]]
+"""What is found about each claim now."""
+
+
 async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judge) -> Replay:
     """Search and check again, and give what differs."""
-    now = await _search(receipt, index, searcher)
-    lost = tuple(_lost_quotes(receipt, index, searcher, now))
-    if receipt.model == CONTENTS:
+    if receipt.was_told:
+        lost = tuple(_lost_quotes(receipt, index, searcher, None))
         verdicts = _title_verdicts(receipt, lost)
+        holds = not verdicts or any(kind == "supported" for kind, _ in verdicts.values())
+        answered = receipt.status == "answered" and holds
+        level = receipt.confidence.level if holds else "insufficient"
+        changes: tuple[PassageChange, ...] = ()
     else:
+        now = await _search(receipt, index, searcher)
+        lost = tuple(_lost_quotes(receipt, index, searcher, now.selected))
         verdicts = _judged(receipt, judge, [*now.used, *_opened(receipt, index)])
-    answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
-    changes = () if receipt.model == CONTENTS else tuple(_passage_changes(receipt, now.hits))
+        answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
+        level = now.level if answered else "insufficient"
+        changes = tuple(_passage_changes(receipt, now.hits))
     return Replay(
         id=receipt.id,
         book=receipt.book,
@@ -119,32 +131,24 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
         lost_quotes=lost,
         verdicts=tuple(_verdict_changes((*receipt.claims, *receipt.withheld), verdicts)),
         level_before=receipt.confidence.level,
-        level_after=now.level if answered else "insufficient",
+        level_after=level,
         answered_before=receipt.status == "answered",
         answered_after=answered,
     )
 
 
 async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
-    if receipt.model == CONTENTS:
-        return _Now((), (), certain(0).level)
+    question = receipt.as_question()
     selected: Selected | None = None
-    if receipt.selection:
-        selected = await read_selection(receipt.selection.text, index, searcher.embedder)
-        found = await weigh_selection(searcher, index, selected.chunk, receipt.standalone_question)
-    else:
+    if question.selected_text is None:
         found = await searcher.search(
-            index, receipt.standalone_question, filters=receipt.filters, top_k=receipt.top_k
+            index, question.text, filters=question.filters, top_k=question.top_k
         )
-    return _weighed(receipt, found, selected)
-
-
-def _weighed(receipt: Receipt, found: SearchResult, selected: Selected | None) -> _Now:
-    used = tuple(hit for hit in found.hits if hit.similarity >= receipt.threshold)
-    confidence = score_confidence(
-        used, top_k=1 if selected else receipt.top_k, answerability=found.answerability
-    )
-    return _Now(found.hits, used, confidence.level, selected)
+    else:
+        selected = await read_selection(question.selected_text, index, searcher.embedder)
+        found = await weigh_selection(searcher, index, selected.chunk, question.text)
+    used, confidence = pass_gate(found, question)
+    return _Now(found.hits, tuple(used), confidence.level, selected)
 
 
 def _opened(receipt: Receipt, index: Index) -> list[Hit]:
@@ -197,23 +201,26 @@ def _change(
     )
 
 
-def _judged(
-    receipt: Receipt, judge: Judge, evidence: Sequence[Hit]
-) -> dict[str, tuple[VerdictKind, float]]:
-    passages = [hit.chunk.text for hit in evidence]
-    place = {hit.chunk.id: number for number, hit in enumerate(evidence)}
-    verdicts: dict[str, tuple[VerdictKind, float]] = {}
+def _judged(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Verdicts:
+    """Check each claim as it was checked when it was made."""
+    place = {hit.chunk.id: number for number, hit in enumerate(evidence, start=1)}
+    verdicts: Verdicts = {}
     for claim in (*receipt.claims, *receipt.withheld):
         if claim.verdict != "not_a_claim":
             cited = [place[c.chunk_id] for c in claim.citations if c.chunk_id in place]
-            verdict = judge.judge(claim.text, passages, cited)
-            verdicts[claim.text] = (verdict.kind, verdict.probability)
+            piece = replace(_piece(claim.text), marks=tuple(dict.fromkeys(cited)))
+            checked, _ = check_piece(piece, evidence, judge, lambda *_: "")
+            verdicts[claim.text] = (checked.verdict, checked.probability)
     return verdicts
 
 
-def _title_verdicts(
-    receipt: Receipt, lost: Sequence[LostQuote]
-) -> dict[str, tuple[VerdictKind, float]]:
+def _piece(text: str) -> Piece:
+    pieces = split_pieces(text)
+    kind = pieces[0].kind if len(pieces) == 1 else "sentence"
+    return Piece("", text, (), kind)
+
+
+def _title_verdicts(receipt: Receipt, lost: Sequence[LostQuote]) -> Verdicts:
     broken = {quote.claim for quote in lost}
     return {
         claim.text: ("unsupported", 0.0) if claim.text in broken else ("supported", 1.0)
@@ -222,9 +229,7 @@ def _title_verdicts(
     }
 
 
-def _verdict_changes(
-    claims: Sequence[Claim], verdicts: dict[str, tuple[VerdictKind, float]]
-) -> Iterator[VerdictChange]:
+def _verdict_changes(claims: Sequence[Claim], verdicts: Verdicts) -> Iterator[VerdictChange]:
     for claim in claims:
         kind, probability = verdicts.get(claim.text, (claim.verdict, claim.probability))
         if kind != claim.verdict:
@@ -237,12 +242,16 @@ def _verdict_changes(
             )
 
 
-def _is_proven(receipt: Receipt, verdicts: dict[str, tuple[VerdictKind, float]]) -> bool:
+def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
     """Whether something of the answer is still proven; of a refusal, whether it would be now."""
     claims = receipt.claims if receipt.status == "answered" else receipt.withheld
-    proven = any(verdicts.get(claim.text, ("",))[0] == "supported" for claim in claims)
+    if any(verdicts.get(claim.text, ("",))[0] == "supported" for claim in claims):
+        return True
+    if receipt.status == "answered":
+        # What is supported in part is shown where the operator says so.
+        return any(verdicts.get(c.text, ("",))[0] == c.verdict == "partly" for c in claims)
     # Nobody was asked then, so there is nothing to check: enough passages are enough.
-    return proven or (receipt.status != "answered" and not _had_enough(receipt))
+    return not _had_enough(receipt)
 
 
 def _had_enough(receipt: Receipt) -> bool:
@@ -256,14 +265,14 @@ def _had_enough(receipt: Receipt) -> bool:
 
 
 def _lost_quotes(
-    receipt: Receipt, index: Index, searcher: Searcher, now: _Now
+    receipt: Receipt, index: Index, searcher: Searcher, selected: Selected | None
 ) -> Iterator[LostQuote]:
     files = {passage.chunk_id: passage.source_file for passage in receipt.passages}
     pages: dict[str, Sequence[Chunk]] = {}
     for claim in receipt.claims:
         for citation in claim.citations:
             if citation.of in ("selection", "own_text"):
-                kept = _still_selected(citation, now.selected)
+                kept = _still_selected(citation, selected)
             else:
                 file = files.get(citation.chunk_id, "")
                 page = pages.setdefault(file, index.page(file) if file else ())

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import UUID4, BaseModel, ConfigDict, Field
@@ -17,10 +17,9 @@ from quire.api.contracts.chat import (
     checked_claim,
     metrics_of,
 )
+from quire.domain import ContextMode, Level, Status, VerdictKind
 
 AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
-Level = Literal["high", "medium", "low", "insufficient"]
-VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
 
 
 class Wire(BaseModel):
@@ -35,13 +34,6 @@ class SelectedText(Wire):
     text: str
     found_in: list[str]
     """`chunk_id` of the book's passages that it came from; empty if it is not of the book."""
-
-
-class ReceiptFilters(Wire):
-    """Where was searched; an empty list does not restrict."""
-
-    chapter: list[str]
-    section: list[str]
 
 
 class ReceiptPassage(Wire):
@@ -79,13 +71,14 @@ class AnswerReceipt(Wire):
     book: str
     revision: str
     """The revision of the book that was searched."""
-    context_mode: Literal["retrieval_pipeline", "user_provided"]
+    context_mode: ContextMode
     """Where the answer came from: the book, or the reader's selection alone."""
     selection: SelectedText | None
-    filters: ReceiptFilters
+    filters: dict[str, list[Any]]
+    """Where was searched: for each field, the values of which any could match."""
     top_k: int
     similarity_threshold: float
-    status: Literal["answered", "not_in_book", "not_in_selection"]
+    status: Status
     response: str
     """The text that was shown."""
     claims: list[CheckedClaim]
@@ -191,7 +184,7 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         revision=receipt.revision,
         context_mode=receipt.mode,
         selection=SelectedText.model_validate(asdict(selection)) if selection else None,
-        filters=ReceiptFilters.model_validate(asdict(receipt.filters)),
+        filters={name: list(values) for name, values in asdict(receipt.filters).items() if values},
         top_k=receipt.top_k,
         similarity_threshold=receipt.threshold,
         status=receipt.status,
