@@ -1,9 +1,12 @@
 """What a replay sees of a book that changed since."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from agents.testing import ScriptedModel, assistant_message, function_call
 
+from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.replay import Replay
 from quire.compose import Services
 from quire.domain import Answer, Question
@@ -167,6 +170,28 @@ async def test_a_selection_whose_source_was_rewritten_is_lost_in_the_book(living
     assert not same.differs
     assert [lost.quote for lost in replay.lost_quotes] == [selected]
     assert replay.answered_after
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [[assistant_message(NOT_IN_BOOK)]],
+        [[assistant_message("Fresnel lenses were invented on the Moon. [1]")]],
+        [
+            [function_call("read_section", {"section": "The keeper"}, call_id="call-1")],
+            [assistant_message("In fog the keeper sounds a horn. [2]")],
+        ],
+    ],
+)
+async def test_what_a_model_declined_invented_or_read_on_its_own_replays_the_same(
+    living: Living, turns: list[Any]
+) -> None:
+    async with build_services(living.data, model=lambda _: ScriptedModel(turns)) as services:
+        answer = await _answer(services, LENS)
+        replay = await services.receipts.replay(answer.id)
+
+    assert not replay.differs, replay
+    assert replay.answered_after is (answer.status == "answered")
 
 
 async def test_what_is_gone_cannot_be_replayed(living: Living) -> None:
