@@ -47,6 +47,25 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Entailed:
+    """How a claim stands to evidence, in logits."""
+
+    supported: float
+    contradicted: float
+    unsupported: float
+
+
+class Entailment(Protocol):
+    """Reads a claim and evidence together."""
+
+    id: str
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[Entailed]:
+        """Say of each (claim, evidence) how likely the evidence says what the claim says."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Rankings:
     """Chunk ids with scores, best first, by each way of searching."""
 

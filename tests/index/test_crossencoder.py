@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from quire.errors import EmbedderUnavailable
-from quire.index import crossencoder
-from quire.index.crossencoder import BATCH, CrossEncoder, checked_file
+from quire.index import pairmodel
+from quire.index.crossencoder import CrossEncoder
+from quire.index.pairmodel import BATCH, checked_file
 
 ANSWER = "A ROS node is a process that performs computation."
 OTHER = "Boil the pasta in salted water for ten minutes."
@@ -55,16 +56,16 @@ def test_a_question_of_any_length_is_read(reader: CrossEncoder, question: str, t
     assert -20 < score < 20
 
 
-@pytest.mark.parametrize("name", ["reader.onnx", "reader-tokenizer.json"])
+@pytest.mark.parametrize("name", ["reader.onnx", "tokenizer.json"])
 def test_a_file_with_other_bytes_is_damaged(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setitem(crossencoder.SHA256, name, "0" * 64)
+    monkeypatch.setitem(pairmodel.SHA256, name, "0" * 64)
 
     with pytest.raises(EmbedderUnavailable, match=rf"{name} is damaged \(SHA-256 differs\)"):
         CrossEncoder().score("lens", ["lens"])
 
 
 def test_a_file_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(crossencoder, "FOLDER", tmp_path)
+    monkeypatch.setattr(pairmodel, "FOLDER", tmp_path)
 
     with pytest.raises(EmbedderUnavailable, match=r"reader\.onnx is missing"):
         checked_file("reader.onnx")

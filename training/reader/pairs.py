@@ -1,6 +1,6 @@
 """Make the pairs the reader learns from: a question, a sentence under its heading, what is known.
 
-    python training/reader/pairs.py --data DATA --books BOOKS --out PAIRS.jsonl
+    python -m training.reader.pairs --data DATA --books BOOKS --out PAIRS.jsonl
 
 Each line holds `q`, `t`, `label` (1: the sentence answers, 0: it does not, null: not known) and
 `part` (train or held, by hash of the document, so that no document is in both).
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from questions import altered, from_heading, from_sentence, hurried
+from training.reader.questions import altered, from_heading, from_sentence, hurried
 
 from quire.ingest.options import IngestOptions
 from quire.ingest.source import find_reader

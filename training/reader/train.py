@@ -1,6 +1,6 @@
 """Train the reader: a few layers of the teacher, taught by all of it and by labelled sentences.
 
-    python training/reader/train.py TAUGHT.jsonl --teacher FOLDER --out READER.pt
+    python -m training.reader.train TAUGHT.jsonl --teacher FOLDER --out READER.pt
 
 Two outputs: `fits`, the teacher's logit, and `answers`, the logit that the sentence holds the
 answer. Runs on the CPU in about an hour; `--seed` makes it repeatable on one machine.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from encoder import PairEncoder, begin, teacher_weights
+from training.encoder import PairEncoder, begin, teacher_weights
 from tokenizers import Tokenizer
 from torch.nn import functional
 

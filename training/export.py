@@ -1,8 +1,9 @@
-"""Write the trained reader as one int8 ONNX file for onnxruntime.
+"""Write a trained encoder as one int8 ONNX file for onnxruntime, and the table of word pieces.
 
-    python training/reader/export.py READER.pt --out FOLDER
+    python -m training.export READER.pt --name reader --out FOLDER
 
-The graph uses onnxruntime's fused operators. Weights are int8 with one scale a column, kept within
+The table (`words.npz`) is the same for all models, because training leaves it as it is; they get
+its rows as their input `words`. The graph uses onnxruntime's fused operators. Weights are int8 with one scale a column, kept within
 seven bits so that processors without VNNI do not overflow.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from encoder import HEADS, WIDTH
+from training.encoder import HEADS, WIDTH
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -58,12 +59,11 @@ class Graph:
 def build(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     g = Graph(weights)
     layers = 1 + max(int(n.split(".")[1]) for n in weights if n.startswith("layers."))
-    length = g.op("Gather", g.op("Shape", "input_ids"), g.constant("one", np.int64(1)), axis=0)
+    length = g.op("Gather", g.op("Shape", "words"), g.constant("one", np.int64(1)), axis=0)
     places = g.op("Range", g.constant("zero", np.int64(0)), length, g.constant("step", np.int64(1)))
-    words = g.op("Gather", g.constant("word_emb.weight"), "input_ids")
     types = g.op("Gather", g.constant("type_emb.weight"), "token_type_ids")
     where = g.op("Gather", g.constant("pos_emb.weight"), places)
-    x = g.op("Add", g.op("Add", words, types), where)
+    x = g.op("Add", g.op("Add", "words", types), where)
     norm = [g.constant("emb_ln.weight"), g.constant("emb_ln.bias")]
     x = g.op("LayerNormalization", x, *norm, axis=-1, epsilon=1e-12)
     mask = g.op("Cast", "attention_mask", to=TensorProto.INT32)
@@ -78,14 +78,26 @@ def build(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     first = g.op("Gather", x, g.constant("first", np.int64(0)), axis=1)
     pooled = g.op("Tanh", g.op("Add", g.matmul(first, "pooler"), g.constant("pooler.bias")))
     g.op("Add", g.matmul(pooled, "head"), g.constant("head.bias"), output="logits")
-    names = ("input_ids", "token_type_ids", "attention_mask")
     shape = ["batch", "sequence"]
-    inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in names]
+    inputs = [
+        helper.make_tensor_value_info("words", TensorProto.FLOAT, [*shape, WIDTH]),
+        helper.make_tensor_value_info("token_type_ids", TensorProto.INT64, shape),
+        helper.make_tensor_value_info("attention_mask", TensorProto.INT64, shape),
+    ]
     outputs = len(weights["head.bias"])
     out = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", outputs])
-    graph = helper.make_graph(g.nodes, "quire-reader", inputs, [out], list(g.constants.values()))
+    graph = helper.make_graph(g.nodes, "quire", inputs, [out], list(g.constants.values()))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+def eight_bits(table: np.ndarray) -> dict[str, np.ndarray]:
+    """Store a table in bytes, with one scale and one zero."""
+    low, high = min(0.0, float(table.min())), max(0.0, float(table.max()))
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    values = np.clip(np.round(table / scale) + zero, 0, 255).astype(np.uint8)
+    return {"values": values, "scale": np.float32(scale), "zero": np.float32(zero)}
 
 
 def main() -> None:
@@ -93,14 +105,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("trained", type=Path)
+    parser.add_argument("--name", required=True)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     state = torch.load(options.trained, weights_only=True)
     weights = {name: value.numpy() for name, value in state.items()}
     assert weights["emb_ln.weight"].shape == (WIDTH,)
-    whole = options.out / "reader-fp32.onnx"
-    small = options.out / "reader.onnx"
+    whole = options.out / f"{options.name}-fp32.onnx"
+    small = options.out / f"{options.name}.onnx"
+    words = options.out / "words.npz"
     options.out.mkdir(parents=True, exist_ok=True)
+    np.savez(words, **eight_bits(weights["word_emb.weight"]))
     onnx.save(build(weights), str(whole))
     quantize_dynamic(
         whole,
@@ -111,7 +126,8 @@ def main() -> None:
         weight_type=QuantType.QInt8,
         extra_options={"DefaultTensorType": TensorProto.FLOAT},
     )
-    print(small.stat().st_size, hashlib.sha256(small.read_bytes()).hexdigest())
+    for path in (small, words):
+        print(path.name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+"""Quire's own small encoders that read two texts together, run by onnxruntime.
+
+They share one table of word pieces, so that each further model costs only its layers. How they were
+trained, and on what, is on the cards in `models/`.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quire.errors import EmbedderUnavailable
+from quire.index.session import open_session
+
+FOLDER = Path(__file__).parent / "models"
+SHA256 = {
+    "reader.onnx": "1de00f744bab6caab1985fc835562f324e1efac446fc8da4e0d978039458dd1a",
+    "judge.onnx": "JUDGE",
+    "words.npz": "a402db449ad515ca3df172702f4b52e4ac2d37dd2898abd1989c1c254365e39b",
+    "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+}
+BATCH = 4
+"""Pairs read at once: more would wait for the longest among them."""
+
+Logits = NDArray[np.float32]
+
+
+def checked_file(name: str) -> Path:
+    """Give the path of a packaged file whose bytes are the expected ones.
+
+    Raises:
+        EmbedderUnavailable: it is missing or damaged.
+    """
+    path = FOLDER / name
+    try:
+        with path.open("rb") as data:
+            digest = hashlib.file_digest(data, "sha256").hexdigest()
+    except OSError as error:
+        raise EmbedderUnavailable(
+            f"The reading model's {path} is missing; install Quire again."
+        ) from error
+    if digest != SHA256[name]:
+        raise EmbedderUnavailable(f"The reading model's {path} is damaged (SHA-256 differs).")
+    return path
+
+
+@lru_cache(maxsize=1)
+def _word_table() -> tuple[NDArray[np.uint8], float, float]:
+    """Give the vectors of all word pieces in eight bits, their scale and their zero."""
+    with np.load(checked_file("words.npz")) as stored:
+        return stored["values"], float(stored["scale"]), float(stored["zero"])
+
+
+class PairModel:
+    """Reads pairs of texts; what its outputs mean is its user's affair."""
+
+    def __init__(self, file: str, *, max_tokens: int, first: int, threads: int = 0) -> None:
+        """Nothing is loaded before it is needed.
+
+        Of a pair with more than `max_tokens`, the second text gives way, but the first is kept to
+        `first` tokens.
+        """
+        self._file = file
+        self._max_tokens = max_tokens
+        self._first = first
+        self._threads = threads
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json")))
+        tokenizer.enable_truncation(self._max_tokens, strategy="only_second")
+        tokenizer.no_padding()
+        return tokenizer
+
+    @cached_property
+    def _counter(self) -> Any:
+        from tokenizers import Tokenizer
+
+        counter = Tokenizer.from_str(self._tokenizer.to_str())
+        counter.no_truncation()
+        return counter
+
+    @cached_property
+    def _session(self) -> Any:
+        return open_session(checked_file(self._file), self._threads)
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Logits:
+        """Give the outputs for each pair, read in small batches of similar length."""
+        if not pairs:
+            return np.zeros((0, 1), np.float32)
+        known = {first: self._cut(first) for first, _ in pairs}
+        encoded = self._tokenizer.encode_batch([(known[first], text) for first, text in pairs])
+        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
+        found = [
+            (places, self._run([encoded[i] for i in places])) for places in _batches(order, BATCH)
+        ]
+        outputs = np.empty((len(pairs), found[0][1].shape[1]), np.float32)
+        for places, rows in found:
+            outputs[places] = rows
+        return outputs
+
+    def _cut(self, text: str) -> str:
+        """Shorten a first text of so many signs that no room would be left for the second."""
+        ends = [end for _, end in self._counter.encode(text, add_special_tokens=False).offsets]
+        return text if len(ends) <= self._first else text[: ends[self._first - 1]]
+
+    def _run(self, pairs: Sequence[Any]) -> Logits:
+        longest = max(len(pair.ids) for pair in pairs)
+
+        def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+            return np.array([[*row, *[0] * (longest - len(row))] for row in rows], np.int64)
+
+        values, scale, zero = _word_table()
+        ids = padded([pair.ids for pair in pairs])
+        inputs = {
+            "words": (values[ids].astype(np.float32) - np.float32(zero)) * np.float32(scale),
+            "attention_mask": padded([pair.attention_mask for pair in pairs]),
+            "token_type_ids": padded([pair.type_ids for pair in pairs]),
+        }
+        outputs: Logits = self._session.run(None, inputs)[0]
+        return outputs
+
+
+def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
