@@ -8,10 +8,10 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser sites lint type check fmt bench bench-ingest golden footprint lock clean
+.PHONY: help run test browser sites lint type check fmt bench bench-ingest bench-verification golden footprint lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 run: $(READY) ## ingest the sample book, serve it, and print the address
 	$(BIN)/quire serve examples/physical-ai
@@ -51,6 +51,9 @@ bench: $(READY) ## measure speed, as ratios within one run
 BOOK ?= examples/physical-ai
 bench-ingest: $(READY) ## what ingest of BOOK=folder costs beyond embedding, and its peak of memory
 	$(BIN)/python benchmarks/ingest.py "$(BOOK)"
+
+bench-verification: $(READY) ## what checking every sentence costs a streamed answer
+	$(BIN)/python benchmarks/verification.py
 
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py

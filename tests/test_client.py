@@ -5,7 +5,7 @@ import pytest
 import quire
 from quire.client import Quire
 from quire.compose import Services
-from quire.domain import Filters
+from quire.domain import Filters, Prefix
 from quire.errors import BadSettings, UnknownBook, UnsupportedSource
 from quire.events import Done, Sentence, Started
 from quire.settings import Settings
@@ -54,6 +54,18 @@ async def test_a_book_can_be_searched_within_a_chapter(tiny_book: Path) -> None:
 
     assert [hit.rank for hit in everywhere] == [1, 2]
     assert {hit.chunk.chapter for hit in keeper} == {"The keeper"}
+
+
+async def test_a_question_can_be_kept_to_pages_by_the_beginning_of_their_address(
+    tiny_book: Path,
+) -> None:
+    keeper = Filters(url=(Prefix("https://tiny.example/lamps/keeper"),))
+    async with await Quire.open(tiny_book) as book:
+        answer = await book.ask("What does the keeper sound in fog?", filters=keeper)
+        elsewhere = await book.ask("What is the focal length?", filters=keeper)
+
+    assert {hit.chunk.chapter for hit in (*answer.hits, *elsewhere.hits)} == {"The keeper"}
+    assert (answer.status, elsewhere.status) == ("answered", "not_in_book")
 
 
 async def test_the_first_opening_says_how_far_it_is(tiny_book: Path) -> None:

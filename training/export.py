@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from training.encoder import HEADS, WIDTH
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from training.encoder import HEADS, WIDTH
 
 MS = "com.microsoft"
 

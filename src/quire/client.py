@@ -71,26 +71,42 @@ class Quire:
         await self._services.__aexit__(None, None, None)
 
     async def ask(
-        self, question: str, *, thread_id: str | None = None, selected_text: str | None = None
+        self,
+        question: str,
+        *,
+        thread_id: str | None = None,
+        filters: Filters | None = None,
+        selected_text: str | None = None,
     ) -> Answer:
         """Give the whole checked answer; pass its `thread_id` on to ask a follow-up.
 
         With `selected_text`, the answer comes from that text alone.
         """
         answer: Answer | None = None
-        async for event in self.stream(question, thread_id=thread_id, selected_text=selected_text):
+        async for event in self.stream(
+            question, thread_id=thread_id, filters=filters, selected_text=selected_text
+        ):
             if isinstance(event, Done):
                 answer = event.answer
         assert answer is not None, "the pipeline ended without `Done`"
         return answer
 
     def stream(
-        self, question: str, *, thread_id: str | None = None, selected_text: str | None = None
+        self,
+        question: str,
+        *,
+        thread_id: str | None = None,
+        filters: Filters | None = None,
+        selected_text: str | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Give the events of an answer as it is made; each sentence after its check."""
         return self._services.answerer.answer(
             Question(
-                text=question, book=self._book, thread_id=thread_id, selected_text=selected_text
+                text=question,
+                book=self._book,
+                thread_id=thread_id,
+                filters=filters or Filters(),
+                selected_text=selected_text,
             )
         )
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
-from quire.ports import Answerer, Embedder
+from quire.ports import Answerer, Embedder, Judge
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.answer.models import ModelFor
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.search import Searcher
@@ -37,6 +38,13 @@ def build_library(settings: Settings) -> "DiskLibrary":
     from quire.index.library import DiskLibrary
 
     return DiskLibrary(books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book)
+
+
+def build_threads(settings: Settings) -> "SqlThreadStore":
+    """Make the store of conversations; nothing is opened yet."""
+    from quire.threads.store import SqlThreadStore
+
+    return SqlThreadStore(settings.database_url or _default_database(settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +73,21 @@ class Services:
         self.library.close()
 
 
-def build(settings: Settings, say: Say = lambda _: None) -> Services:
-    """Wire the service that the settings describe.
+def build_judge(settings: Settings) -> Judge:
+    """Make the judge that checks every claim."""
+    from quire.verify.judges import LexicalJudge
+
+    del settings  # there is one judge so far
+    return LexicalJudge()
+
+
+def build(
+    settings: Settings,
+    say: Say = lambda _: None,
+    *,
+    model: "tuple[str, ModelFor] | None" = None,
+) -> Services:
+    """Wire the service that the settings describe; `model` takes the place of theirs.
 
     Raises:
         BadSettings: a setting names something that does not exist.
@@ -79,16 +100,14 @@ def build(settings: Settings, say: Say = lambda _: None) -> Services:
     from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
-    from quire.threads.store import SqlThreadStore
-    from quire.verify.judges import LexicalJudge
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
     evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
     searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
-    threads = SqlThreadStore(settings.database_url or _default_database(settings))
-    model = (settings.model, choose_model(settings.model, evidence))
-    judge = LexicalJudge()
+    threads = build_threads(settings)
+    model = model or (settings.model, choose_model(settings.model, evidence))
+    judge = build_judge(settings)
     pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
     return Services(settings, embedder, library, searcher, threads, pipeline, receipts)

@@ -1,22 +1,23 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
 ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
 HeadingKind = Literal["part", "chapter", "page", "section"]
 QuoteOf = Literal["text", "heading", "selection", "own_text"]
 Level = Literal["high", "medium", "low", "insufficient"]
-VerdictKind = Literal["supported", "partly", "unsupported", "not_a_claim"]
-Status = Literal["answered", "not_in_book", "not_in_selection"]
+VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
+PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
+"""Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
+AnswerState = Literal["processing", "validated", "delivered", "flagged"]
+Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
-
 SELECTION_LENGTH = (10, 16_000)
 """Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
-Role = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,15 +183,46 @@ class Hit:
     vector: tuple[float, ...] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A filter's value that matches whatever begins with it."""
+
+    text: str
+
+
+Wanted = tuple[str | Prefix, ...]
+"""Values of which any may match: a text as a whole, a `Prefix` by its beginning."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Where to search; a field left empty does not restrict."""
+    """Where to search; a field left empty does not restrict, and all the others must match."""
 
-    chapter: tuple[str, ...] = ()
-    section: tuple[str, ...] = ()
+    chapter: Wanted = ()
+    section: Wanted = ()
+    url: Wanted = ()
+    """Addresses with the heading's anchor, as passages have them."""
+    source_file: Wanted = ()
 
     def __bool__(self) -> bool:
-        return bool(self.chapter or self.section)
+        return any(self.wanted.values())
+
+    @property
+    def wanted(self) -> dict[str, Wanted]:
+        """The fields by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def allow(self, chunk: Chunk) -> bool:
+        """Tell whether a chunk stands where the search goes."""
+        return all(
+            any(_matches(getattr(chunk, name), value) for value in values)
+            for name, values in self.wanted.items()
+            if values
+        )
+
+
+def _matches(text: str, value: str | Prefix) -> bool:
+    return text.startswith(value.text) if isinstance(value, Prefix) else text == value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +284,7 @@ class Verdict:
     probability: float
     """How likely the evidence supports the claim, 0 to 1."""
     evidence: tuple[tuple[int, int, int], ...] = ()
-    """(passage number, start, end) of the sentences that support it."""
+    """(passage number, start, end) of the sentences that support it, or that contradict it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +338,8 @@ class Answer:
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
-    """Claims the model made that the book does not support; not part of `text`."""
+    """Claims the model made that the book does not support; not part of `text`, but each begins and
+    ends where it would have stood there."""
     hits: tuple[Hit, ...]
     confidence: Confidence
     model: str
@@ -325,31 +358,19 @@ class Answer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The distinct citations of the answer, in order of appearance."""
-        return tuple(dict.fromkeys(c for claim in self.claims for c in claim.citations))
+        return tuple(
+            dict.fromkeys(
+                c for claim in self.claims if claim.verdict in PROVEN for c in claim.citations
+            )
+        )
 
+    @property
+    def unsupported(self) -> tuple[Claim, ...]:
+        """Claims of the model that the book does not support, shown or withheld."""
+        shown = (c for c in self.claims if c.verdict in ("unsupported", "contradicted"))
+        return (*shown, *self.withheld)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message of a conversation, as it was shown."""
-
-    id: str
-    role: Role
-    content: str
-    created_at: datetime
-    confidence: float | None = None
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread:
-    """A conversation about one book."""
-
-    id: str
-    book: str
-    created_at: datetime
-    updated_at: datetime
-    messages: tuple[Message, ...] = ()
-    message_count: int = 0
-    topic_summary: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    @property
+    def state(self) -> AnswerState:
+        """What the check came to: flagged if the model said what the book does not support."""
+        return "flagged" if self.unsupported else "validated"

@@ -8,9 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.domain import Answer, Chunk, Contents, Filters, Message, Question, Thread, Verdict
+from quire.conversation import AnswerEntry, Message, Thread
+from quire.domain import Answer, AnswerState, Chunk, Contents, Filters, Question, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 
 Vectors = NDArray[np.float32]
 
@@ -81,6 +83,7 @@ class Index(Protocol):
     revision: str
     statistics: TermStatistics
     contents: Contents
+    vocabulary: Vocabulary
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
         """Rank chunks by meaning and by keywords, at most `depth` each."""
@@ -118,10 +121,13 @@ class Library(Protocol):
 
 
 class Judge(Protocol):
-    """Decides whether passages support a claim."""
+    """Decides whether passages support a claim made in words; code and tables are compared."""
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names."""
+        """Check one claim; `cited` are the indices of the passages it names.
+
+        The evidence is that for the claim or, if it is contradicted, that against it.
+        """
         ...
 
 
@@ -137,11 +143,25 @@ class ThreadStore(Protocol):
         ...
 
     async def answer(self, answer_id: str) -> Message | None:
-        """Read one answer with its record, whichever thread it stands in."""
+        """Read one finished answer with its record, whichever thread it stands in."""
+        ...
+
+    def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
+        """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...
 
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
+        ...
+
+    async def deliver(self, answer_id: str) -> None:
+        """Note that the reader has got all of an answer; one that is flagged stays so."""
+        ...
+
+    async def answers(
+        self, *, state: AnswerState | None, limit: int, offset: int
+    ) -> Sequence[AnswerEntry]:
+        """Give logged answers, in one state if it is named, the newest first."""
         ...
 
     async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:

@@ -1,7 +1,8 @@
 import json
 
-from quire.answer.records import answer_record, receipt_of
-from quire.domain import Answer, Citation, Filters, Message, Question
+from quire.answer.records import answer_record, cited_in, receipt_of
+from quire.conversation import Message
+from quire.domain import Answer, Citation, Filters, Prefix, Question
 from tests.verify.samples import NOON, answer_of, claim_of, hit_of
 
 CITATION = Citation(
@@ -39,6 +40,18 @@ def test_a_record_survives_json() -> None:
     assert receipt.timings == answer.timings
     assert (receipt.filters, receipt.top_k) == (QUESTION.filters, QUESTION.top_k)
     assert (receipt.passages[0].chunk_id, receipt.passages[0].rank) == ("c1", 1)
+
+
+def test_a_follow_up_is_recorded_with_all_that_its_search_was_given() -> None:
+    question = Question(text="And it?", filters=Filters(url=(Prefix("https://tiny"), "x")))
+
+    record = json.loads(json.dumps(answer_record(answer_of(), question, (), ["c7"])))
+    message = Message(id="a", role="assistant", content="A.", created_at=NOON, record=record)
+    receipt = receipt_of(message)
+
+    assert receipt.filters == question.filters
+    assert receipt.also == ("c7",)
+    assert receipt.searched
 
 
 def test_what_stayed_below_the_threshold_is_recorded_behind_what_was_used() -> None:
@@ -83,3 +96,20 @@ def test_each_heading_cited_is_recorded_once() -> None:
     record = answer_record(answer_of(claims=(claim, claim)), QUESTION, ())
 
     assert record["headings"] == ["Orders"]
+
+
+def test_the_passages_a_stored_answer_cites_are_given_once_each() -> None:
+    def citing(identity: str) -> dict[str, object]:
+        return {"citations": [{"chunk_id": identity}]}
+
+    record = {"claims": [citing("a"), citing("b"), citing("a"), {"citations": []}]}
+
+    assert cited_in(record) == ("a", "b")
+    assert cited_in({}) == ()
+
+
+def test_of_a_selection_the_passage_of_the_book_is_cited_or_nothing() -> None:
+    selected = {"chunk_id": "s", "of": "selection", "found_in": "a"}
+    own = {"chunk_id": "s", "of": "own_text", "found_in": ""}
+
+    assert cited_in({"claims": [{"citations": [selected, own]}]}) == ("a",)

@@ -126,6 +126,38 @@ async def test_several_sections_may_be_searched(client: httpx.AsyncClient) -> No
     assert {source["section"] for source in body["sources"]} == set(sections)
 
 
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"url": {"prefix": "https://tiny.example/lamps/lens"}}, {"The lens"}),
+        ({"url": "https://tiny.example/lamps/lens#orders"}, {"The lens"}),
+        ({"source_file": "docs/lamps/02-keeper.mdx"}, {"The keeper"}),
+        ({"source_file": {"prefix": "docs/lamps/"}}, {"The lens", "The keeper"}),
+        ({"chapter": [{"prefix": "The k"}, "Welcome"]}, {"The keeper", "Welcome"}),
+        ({"chapter": {"prefix": "The "}, "source_file": "docs/lamps/01-lens.md"}, {"The lens"}),
+        ({"url": {"prefix": "http://"}}, set()),
+    ],
+)
+async def test_a_search_may_be_kept_to_addresses_files_and_beginnings(
+    client: httpx.AsyncClient, filters: dict[str, Any], expected: set[str]
+) -> None:
+    asked = {"message": "clockwork lens", "top_k": 10, "filters": filters}
+
+    body = (await client.post("/chat/run", json=asked)).json()
+
+    assert {source["chapter"] for source in body["sources"]} == expected
+
+
+async def test_an_unknown_filter_is_refused_with_the_known_ones(client: httpx.AsyncClient) -> None:
+    asked = {"message": COVERED, "filters": {"chapter": "The lens", "colour": "red"}}
+
+    reply = await client.post("/chat/run", json=asked)
+
+    assert reply.status_code == 422
+    said = reply.json()["errors"][0]["message"]
+    assert said == "there is no filter 'colour'; known: chapter, section, url, source_file"
+
+
 async def test_top_k_limits_the_sources(client: httpx.AsyncClient) -> None:
     body = (await client.post("/chat/run", json={"message": COVERED, "top_k": 1})).json()
 
@@ -145,7 +177,8 @@ async def test_top_k_limits_the_sources(client: httpx.AsyncClient) -> None:
         ({"top_k": 11}, "top_k"),
         ({"similarity_threshold": 1.1}, "similarity_threshold"),
         ({"similarity_threshold": -0.1}, "similarity_threshold"),
-        ({"filters": {"colour": "red"}}, "filters.colour"),
+        ({"filters": {"colour": "red"}}, "filters"),
+        ({"filters": "The lens"}, "filters"),
         ({"unknown": 1}, "unknown"),
     ],
 )

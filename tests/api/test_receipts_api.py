@@ -68,6 +68,25 @@ async def test_a_follow_up_keeps_both_questions(client: httpx.AsyncClient) -> No
     assert receipt["standalone_question"] == "What is a Fresnel lens made of?"
 
 
+async def test_a_receipt_tells_what_a_follow_up_read_again_and_what_the_log_says(
+    client: httpx.AsyncClient,
+) -> None:
+    first = await ask(client, "What is a Fresnel lens?")
+    second = await ask(
+        client,
+        "What is it made of?",
+        session_id=first["session_id"],
+        filters={"url": {"prefix": "https://tiny"}},
+    )
+
+    receipt = await receipt_of(client, second)
+
+    cited = {quote["chunk_id"] for claim in first["claims"] for quote in claim["citations"]}
+    assert set(receipt["also_read"]) == cited
+    assert receipt["filters"] == {"url": [{"prefix": "https://tiny"}]}
+    assert receipt["state"] == "delivered"
+
+
 async def test_a_refusal_has_a_receipt_with_the_passages_it_looked_at(
     client: httpx.AsyncClient,
 ) -> None:
@@ -112,8 +131,20 @@ async def test_an_id_that_is_none_is_named(client: httpx.AsyncClient) -> None:
 async def test_a_replay_of_a_book_that_did_not_change_shows_no_difference(
     client: httpx.AsyncClient,
 ) -> None:
-    questions = (COVERED, "List the chapters.", "Who painted the Mona Lisa?")
+    questions = (
+        COVERED,
+        "List the chapters.",
+        "Who painted the Mona Lisa?",
+        "Hello!",
+        "Thanks!",
+        "¿Qué hace el farero cuando hay niebla en la costa?",
+    )
     answers = [await ask(client, question) for question in questions]
+    near = {"url": {"prefix": "https://tiny.example/lamps/lens"}}
+    answers.append(await ask(client, filters=near))
+    answers.append(
+        await ask(client, "What is it made of?", session_id=answers[0]["session_id"], top_k=1)
+    )
     answers.append(
         await ask(
             client,

@@ -70,6 +70,37 @@ def test_search_shows_passages_and_respects_filters(quire: Quire, sample_data: P
     assert all(place.startswith("Safety") for place in places)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("--filter", "chapter=Safety"),
+        ("--filter", "chapter^=Saf"),
+        ("--filter", "chapter=Nowhere", "--filter", "chapter=Safety"),
+        ("--filter", "chapter=Safety", "--filter", "url^=https://physical-ai.example/"),
+    ],
+)
+def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
+    quire: Quire, sample_data: Path, said: tuple[str, ...]
+) -> None:
+    run = quire("search", "rate", *said, "--top-k", "2", data=sample_data)
+
+    places = re.findall(r"^\d\. (.+?)  similarity", run.stdout, re.M)
+    assert len(places) == 2
+    assert all(place.startswith("Safety") for place in places)
+
+
+def test_follow_ups_of_a_set_are_counted_and_the_wrong_ones_shown(
+    quire: Quire, tmp_path: Path
+) -> None:
+    right = '{"id": "1", "turns": ["What is oil?", "Is it thick?"], "must": ["oil", "thick"]}'
+    wrong = '{"id": "2", "turns": ["What is tar?", "What is oil?"], "must": ["tar"]}'
+    (tmp_path / "few.jsonl").write_text(f"{right}\n{wrong}\n", "utf-8")
+
+    run = quire("bench", "conversations", str(tmp_path / "few.jsonl"), data=tmp_path)
+
+    assert run.stdout == "What is tar? / What is oil? → What is oil? (+tar)\nfew: 1/2\n"
+
+
 def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
     quire: Quire, sample_data: Path
 ) -> None:
@@ -143,6 +174,12 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
         (("ask", "x" * 1001), "this has 1001."),
         (("ask", "What?", "--book", "none"), "There is no book 'none'."),
         (("search", "What?"), "No book has been ingested"),
+        (
+            ("search", "What?", "--filter", "colour=red"),
+            "'colour=red' is no filter: FIELD=VALUE or FIELD^=VALUE, "
+            "FIELD of chapter, section, url, source_file.",
+        ),
+        (("ask", "What?", "--filter", "chapter"), "'chapter' is no filter"),
         (("serve",), "There is no book in"),
         (("bench", "golden", "none.jsonl"), "none.jsonl cannot be read"),
     ],

@@ -9,13 +9,17 @@ from quire.index.revision import FORMAT, Manifest
 
 def make_chunk(number: int, text: str = "Text.", **changes: str) -> Chunk:
     """Make a chunk of which only what matters to a test is said."""
-    said = {"source_file": "a.md", "chapter": "Lamps", "section": "Lens"} | changes
+    said = {
+        "source_file": "a.md",
+        "chapter": "Lamps",
+        "section": "Lens",
+        "url": "https://x.y/a",
+    } | changes
     return Chunk(
         id=str(uuid5(NAMESPACE_URL, str(number))),
         book="lamps",
         part="",
         path=(said["chapter"], said["section"]),
-        url="https://x.y/a",
         text=text,
         content_hash="0" * 64,
         sequence=number,

@@ -114,6 +114,17 @@ def test_a_possessive_pronoun_names_what_it_belongs_to(
         ("Who wrote Gazebo?", "And Isaac Sim?", "Who wrote Isaac Sim?"),
         ("How do I call a service?", "And for an action?", "How do I call an action?"),
         ("What is PPO?", "thanks! and SAC?", "What is SAC?"),
+        ("What is PPO?", "SAC?", "What is SAC?"),
+        ("How tall is Everest?", "K2?", "How tall is K2?"),
+        (
+            "What is the first law of motion?",
+            "and the second?",
+            "What is the second law of motion?",
+        ),
+        ("How is cheese made?", "Is the same true for butter?", "How is butter made?"),
+        ("What is a pointer in C?", "what about C++?", "What is a pointer in C++?"),
+        ("How do I open the lid?", "and close it?", "How do I close the lid?"),
+        ("What is the speed of the fan?", "and the pump?", "What is the speed of the pump?"),
         ("How do I turn off the lidar?", "and the camera?", "How do I turn off the camera?"),
         (
             "How many joints does the arm have?",
@@ -220,7 +231,6 @@ def test_a_bare_word_asks_the_last_question_again(
             "Is there any downside (domain randomization)?",
         ),
         ("What is a quaternion?", "Why not Euler angles?", "Why not Euler angles (quaternion)?"),
-        ("What is PPO?", "SAC?", "SAC (PPO)?"),
         ("What is a VLA model?", "name one", "name one (VLA model)?"),
         (
             "What is the difference between URDF and SDF?",
@@ -292,6 +302,83 @@ def test_a_comparison_gets_its_other_side_if_it_has_none(
 
 
 @pytest.mark.parametrize(
+    ("previous", "question", "expected"),
+    [
+        ("How do I install the client?", "no, I meant the server", "How do I install the server?"),
+        ("How do I read a file in Ruby?", "no, in Perl", "How do I read a file in Perl?"),
+        ("What is the GDP of Norway?", "sorry, Sweden", "What is the GDP of Sweden?"),
+        (
+            "What is the capital of the province?",
+            "not the province, the country",
+            "What is the capital of the country?",
+        ),
+        ("How heavy is an apple?", "I mean a pear, not an apple", "How heavy is a pear?"),
+        ("How is the gearbox oiled?", "I was asking about the clutch", "How is the clutch oiled?"),
+    ],
+)
+def test_a_correction_asks_the_last_question_again_with_what_was_meant(
+    previous: str, question: str, expected: str
+) -> None:
+    assert follow(previous, question) == expected
+
+
+LOCKS = "There are two kinds:\n\n1. A mutex puts the thread to sleep.\n2. A spin lock keeps trying."
+PHASES = "The phases are prophase, metaphase and anaphase. [1]"
+
+
+@pytest.mark.parametrize(
+    ("previous", "answer", "question", "expected"),
+    [
+        ("Compare oil and tar.", "", "How thick is the former?", "How thick is oil?"),
+        ("How do oil and tar differ?", "", "And the latter, is it thick?", "tar, is it thick?"),
+        ("How does oil differ from tar?", "", "Is the second one thick?", "Is tar thick?"),
+        (
+            "Which locks exist?",
+            LOCKS,
+            "Is the second one fair?",
+            "Is the second one fair (A spin lock keeps trying)?",
+        ),
+        ("Which phases are there?", PHASES, "How long is the last?", "How long is anaphase?"),
+        (
+            "What is oil?",
+            "It is thick.",
+            "How thick is the latter?",
+            "How thick is the latter (oil)?",
+        ),
+    ],
+)
+def test_one_of_several_is_named_by_its_place_in_the_question_or_the_answer(
+    previous: str, answer: str, question: str, expected: str
+) -> None:
+    assert standalone_question(question, [Exchange(previous, answer=answer)]) == expected
+
+
+def test_an_abbreviation_beside_its_long_form_is_no_other_thing() -> None:
+    previous = "What is adaptive Monte Carlo localisation (AMCL)?"
+
+    assert follow(previous, "Is it fast?") == "Is adaptive Monte Carlo localisation fast?"
+
+
+def test_of_several_sentences_the_one_that_asks_counts() -> None:
+    previous = "My lens is broken. What is a Fresnel lens?"
+
+    assert follow(previous, "Is it heavy?") == "Is a Fresnel lens heavy?"
+
+
+def test_what_is_too_long_for_a_name_is_added_in_brackets_and_cut() -> None:
+    previous = "What are the many heavy thick round old glass rings of the tall white tower?"
+
+    rewritten = follow(follow(previous, "Is it heavy?"), "Is it old?")
+
+    assert rewritten.startswith("Is it old (")
+    assert rewritten.count("(") == 1
+
+
+def test_who_is_unknown_stays_unknown() -> None:
+    assert follow("Who lit the lamp?", "when did he light it?") == "when did he light the lamp?"
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "What is PPO?",
@@ -307,6 +394,9 @@ def test_a_comparison_gets_its_other_side_if_it_has_none(
         "What is a rotation that is not smooth?",
         "Is it true that PID controllers need tuning?",
         "Is it possible to use two lidars?",
+        "Is it still safe to open the lid?",
+        "How long does it take to charge a cell?",
+        "What do you mean by inertia?",
         "What does this book say about torque?",
         "How does AMCL differ from SLAM?",
     ],

@@ -144,3 +144,31 @@ async def test_exercises_come_last_because_they_only_ask() -> None:
     found = await searcher.search(shelf, "A lens bends what?", filters=Filters(), top_k=2)
 
     assert [hit.chunk.id for hit in found.hits] == ["a", "b"]
+
+
+async def test_passages_named_beside_a_question_are_judged_like_those_found(tiny: Services) -> None:
+    index = tiny.library.open("tiny")
+    search = tiny.searcher.search
+    keeper, lens = Filters(chapter=("The keeper",)), Filters(chapter=("The lens",))
+    (horn,) = (await search(index, "horn fog", filters=keeper, top_k=1)).hits
+
+    with_it = await search(index, "lens", filters=Filters(), top_k=9, also=[horn.chunk.id, "gone"])
+    without = await search(index, "lens", filters=Filters(), top_k=9)
+    outside = await search(index, "horn", filters=lens, top_k=9, also=[horn.chunk.id])
+
+    assert with_it.answerability == without.answerability
+    assert horn.chunk.id not in {hit.chunk.id for hit in outside.hits}
+
+
+async def test_a_passage_ranked_too_low_is_read_if_it_is_named_beside_the_question() -> None:
+    rows = [chunk_of(f"Row {n}.", identity=f"{n}") for n in range(30)]
+    shelf = Shelf(*rows, chunk_of("The horn is loud.", identity="horn"))
+    reader = EvidenceReader(WordReader())
+    searcher = Searcher(HashEmbedder(), reader, PLAIN_CALIBRATION, SearchOptions())
+
+    alone = await searcher.search(shelf, "loud horn", filters=Filters(), top_k=3)
+    also = await searcher.search(shelf, "loud horn", filters=Filters(), top_k=3, also=["horn"])
+
+    assert "horn" not in {hit.chunk.id for hit in alone.hits}
+    assert "horn" in {hit.chunk.id for hit in also.hits}
+    assert also.answerability > alone.answerability

@@ -1,15 +1,18 @@
 import asyncio
+import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from quire.domain import Answer, Message
+from quire.conversation import AnswerEntry, Message
+from quire.domain import Answer
 from quire.errors import StoreUnavailable
 from quire.threads.store import SqlThreadStore
-from tests.verify.samples import NOON, answer_of
+from tests.verify.samples import NOON, answer_of, claim_of
 
 
 @pytest_asyncio.fixture
@@ -45,7 +48,7 @@ async def test_what_was_appended_is_loaded(store: SqlThreadStore) -> None:
 
     assert thread is not None
     assert (thread.id, thread.book, thread.message_count) == ("t1", "tiny", 2)
-    assert thread.messages == messages
+    assert thread.messages == (messages[0], replace(messages[1], state="validated"))
 
 
 async def test_a_record_comes_back_as_it_went_in(store: SqlThreadStore) -> None:
@@ -240,3 +243,88 @@ async def test_a_turn_that_is_stored_twice_changes_nothing(store: SqlThreadStore
     thread = await store.load("t1")
     assert thread is not None
     assert thread.message_count == len(thread.messages) == 2
+
+
+def entry_of(thread_id: str, name: str) -> AnswerEntry:
+    return AnswerEntry(
+        id=f"a-{thread_id}-{name}",
+        thread_id=thread_id,
+        book="tiny",
+        question="What is it?",
+        state="processing",
+        created_at=NOON,
+    )
+
+
+async def states(store: SqlThreadStore) -> list[str]:
+    return [entry.state for entry in await store.answers(state=None, limit=9, offset=0)]
+
+
+async def test_an_answer_is_processing_then_validated_then_delivered(store: SqlThreadStore) -> None:
+    answer, messages = turn_of("t1", "one")
+    seen = []
+
+    async with store.answering(entry_of("t1", "one")):
+        seen += await states(store)
+        await store.append(answer, messages)
+    seen += await states(store)
+    await store.deliver(answer.id)
+
+    assert seen + await states(store) == ["processing", "validated", "delivered"]
+
+
+KILLED = """
+import asyncio, os, sys
+from quire.threads.store import SqlThreadStore
+from tests.threads.test_store import entry_of
+
+async def main():
+    store = SqlThreadStore(sys.argv[1])
+    await store.open()
+    async with store.answering(entry_of("t1", "one")):
+        os._exit(9)
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_process_left_is_still_processing(
+    store: SqlThreadStore, tmp_path: Path
+) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}"
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, url, cwd=Path(__file__).parents[2]
+    )
+
+    assert await child.wait() == 9
+    (left,) = await store.answers(state="processing", limit=9, offset=0)
+    assert (left.question, left.text) == ("What is it?", None)
+
+
+async def test_an_answer_that_is_given_up_leaves_nothing(store: SqlThreadStore) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        async with store.answering(entry_of("t1", "one")):
+            raise asyncio.CancelledError
+
+    assert await states(store) == []
+
+
+async def test_a_flagged_answer_stays_flagged_and_says_why(store: SqlThreadStore) -> None:
+    answer, (asked, said) = turn_of("t1", "one")
+    answer = replace(answer, withheld=(claim_of("Fog is dry.", verdict="unsupported"),))
+
+    await store.append(answer, (asked, replace(said, record={"unsupported": ["Fog is dry."]})))
+    await store.deliver(answer.id)
+    (entry,) = await store.answers(state="flagged", limit=9, offset=0)
+
+    assert (entry.id, entry.text, entry.unsupported) == (answer.id, answer.text, ("Fog is dry.",))
+    assert await store.answers(state="delivered", limit=9, offset=0) == []
+
+
+async def test_deleting_a_thread_deletes_its_answers(store: SqlThreadStore) -> None:
+    await store.append(*turn_of("t1", "one"))
+    await store.append(*turn_of("t2", "one"))
+
+    await store.delete("t1")
+
+    assert [e.thread_id for e in await store.answers(state=None, limit=9, offset=0)] == ["t2"]

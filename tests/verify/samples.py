@@ -9,6 +9,7 @@ from quire.domain import Answer, Chunk, Claim, Confidence, Contents, Filters, Hi
 from quire.ingest.contents import contents_of
 from quire.ports import Rankings, Vectors
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 from quire.testing import HashEmbedder
 
 NOON = datetime(2025, 1, 2, 12, tzinfo=UTC)
@@ -93,6 +94,7 @@ class Shelf:
 
     book, title, revision = "shelf", "Shelf", "r1"
     statistics = TermStatistics()
+    vocabulary = Vocabulary()
 
     def __init__(self, *chunks: Chunk) -> None:
         self._chunks = {chunk.id: chunk for chunk in chunks}

@@ -1,6 +1,8 @@
+from collections.abc import Sequence
+
 import pytest
 
-from quire.domain import Chunk
+from quire.domain import Chunk, Verdict
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
 from quire.verify.judges import LexicalJudge
@@ -61,10 +63,106 @@ def test_an_unsupported_claim_has_neither_mark_nor_citation() -> None:
     assert (claim.verdict, claim.citations, shown) == ("unsupported", (), "Bananas are yellow.")
 
 
-def test_a_question_is_not_judged() -> None:
-    claim, shown = check("Does it turn? [1]")
+def test_a_question_to_the_reader_is_not_judged() -> None:
+    claim, shown = check("Would you like to know more? [1]")
 
-    assert (claim.verdict, claim.citations, shown) == ("not_a_claim", (), "Does it turn?")
+    assert (claim.verdict, claim.citations) == ("not_a_claim", ())
+    assert shown == "Would you like to know more?"
+
+
+def test_a_question_that_tells_something_is_judged() -> None:
+    claim, _ = check("Did you know that a lens weighs 5 tons? [2]")
+
+    assert claim.verdict == "unsupported"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I think a lens has rings.",
+        "In short, a lens has rings. [1]",
+        "According to the book, a lens has rings (source 2).",
+        "> A lens has\n> rings.",
+    ],
+)
+def test_what_frames_a_statement_is_shown_but_not_judged(text: str) -> None:
+    claim, shown = check(text)
+
+    assert (claim.verdict, claim.citations[0].quote) == ("supported", "A lens has rings.")
+    assert shown.startswith(text.split(" has", maxsplit=1)[0])
+    assert shown.endswith(" [2]")
+
+
+def test_a_contradicted_claim_cites_what_speaks_against_it_and_has_no_mark() -> None:
+    claim, shown = check("In fog the keeper does not sound a horn. [1]")
+
+    assert claim.verdict == "contradicted"
+    assert [citation.quote for citation in claim.citations] == [HITS[0].chunk.text]
+    assert shown == "In fog the keeper does not sound a horn."
+
+
+def test_a_heading_of_the_book_needs_no_proof_and_another_does() -> None:
+    assert check("## The keeper")[0].verdict == "not_a_claim"
+    assert check("## The keeper is asleep")[0].verdict == "unsupported"
+
+
+TOWER = hit_of("A tower has stairs. It is tall. It weighs five tons.", identity="tower")
+LENS = hit_of("A lens has rings. It weighs little.", identity="lens")
+
+
+@pytest.mark.parametrize(
+    ("before", "leaning", "verdict"),
+    [
+        ("A tower has stairs.", "It is tall.", "supported"),
+        ("A tower has stairs.", "It weighs five tons.", "supported"),
+        ("The tower has stairs.", "It weighs five tons.", "supported"),
+        ("A lens has rings.", "It weighs five tons.", "unsupported"),
+        ("A lens has rings.", "It weighs little.", "supported"),
+        ("A tower has stairs.", "It weighs little.", "unsupported"),
+    ],
+)
+def test_a_sentence_that_leans_back_must_mean_what_it_means_in_the_book(
+    before: str, leaning: str, verdict: str
+) -> None:
+    hits = (TOWER, LENS)
+    first, second = split_pieces(f"{before} {leaning}")
+    said, _ = check_piece(first, hits, LexicalJudge(), link)
+
+    claim, _ = check_piece(second, hits, LexicalJudge(), link, said)
+
+    assert said.verdict == "supported"
+    assert claim.verdict == verdict
+
+
+def test_words_that_stand_in_several_passages_are_proven_where_they_mean_the_same() -> None:
+    hits = (TOWER, hit_of("A lens has rings. It is tall.", identity="tall lens"))
+    first, second = split_pieces("A lens has rings. It is tall. [1]")
+    said, _ = check_piece(first, hits, LexicalJudge(), link)
+
+    claim, shown = check_piece(second, hits, LexicalJudge(), link, said)
+
+    assert (claim.verdict, claim.citations[0].chunk_id) == ("supported", "tall lens")
+    assert shown == " It is tall. [2]"
+
+
+class Credulous:
+    """A judge who believes everything."""
+
+    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
+        return Verdict(kind="supported", probability=1.0, evidence=((1, 0, 5),))
+
+
+@pytest.mark.parametrize("text", ["```\nlaunch\n```", "| a |\n| --- |\n| b |", "$$\nx = 5\n$$"])
+def test_code_formulas_and_tables_are_compared_whoever_judges(text: str) -> None:
+    (piece,) = split_pieces(text)
+
+    assert check_piece(piece, HITS, Credulous(), link)[0].verdict == "unsupported"
+
+
+def test_the_first_sentence_of_an_answer_leans_on_the_question() -> None:
+    (piece,) = split_pieces("It weighs five tons.")
+
+    assert check_piece(piece, (TOWER,), LexicalJudge(), link)[0].verdict == "supported"
 
 
 def test_white_space_and_bullets_before_the_words_are_kept() -> None:

@@ -87,12 +87,21 @@ WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 _UNIT = re.compile(rf"(?<=\d)(\s?)({'|'.join(map(re.escape, UNITS))})\b")
-_BE = re.compile(r"\b(is|are|was|were|can|could|will|would|should|must|may|might|has been|have been)\b")
+_BE = re.compile(
+    r"\b(is|are|was|were|can|could|will|would|should|must|may|might|has been|have been)\b"
+)
 _DOES = re.compile(r"^((?:\S+ ){1,5}?\S+) (\w{3,}[^s]s) (.+)$")
-_NOT = re.compile(r"\b(?:is|are|was|were|can|could|will|would|should|must|do|does|did)(?: not|n't)\b|\bcannot\b")
+_NOT = re.compile(
+    r"\b(?:is|are|was|were|can|could|will|would|should|must|do|does|did)(?: not|n't)\b|\bcannot\b"
+)
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w-]+(?: [A-Z][\w-]+)*|`[^`]+`|\b\w+_\w+\b")
-_JOIN = re.compile(r"^(.{15,}?)(?:,? which |,? so that |, although |, because | because |, while |; |, but |, and )(.{15,})$")
-_LEAD = re.compile(r"^(?:However|Therefore|Thus|In addition|Additionally|Moreover|Furthermore|For example|In fact|Finally|Also|Indeed|Note that|In general|As a result|In contrast|On the other hand),? ", re.I)
+_JOIN = re.compile(
+    r"^(.{15,}?)(?:,? which |,? so that |, although |, because | because |, while |; |, but |, and )(.{15,})$"
+)
+_LEAD = re.compile(
+    r"^(?:However|Therefore|Thus|In addition|Additionally|Moreover|Furthermore|For example|In fact|Finally|Also|Indeed|Note that|In general|As a result|In contrast|On the other hand),? ",
+    re.I,
+)
 _PAREN = re.compile(r" \([^()]{3,60}\)")
 _ROLES = re.compile(
     r"^((?:The |A |An )?[\w`/-]+(?: [\w`/-]+){0,2}) "
@@ -126,11 +135,17 @@ def reworded(rng: random.Random, text: str) -> str:
     if rng.random() < 0.6:
         said = _PAREN.sub("", _LEAD.sub("", said))
     joined = _JOIN.match(said)
-    if joined and rng.random() < 0.45 and not re.match(r"(?:If|When|Unless|While|Although)\b", said):
+    if (
+        joined
+        and rng.random() < 0.45
+        and not re.match(r"(?:If|When|Unless|While|Although)\b", said)
+    ):
         said = joined[1] + "."
     elif rng.random() < 0.25:
         # A leading condition may stand behind as well.
-        lead = re.match(r"^((?:When|If|Because|Since|After|Before|In|For|During) [^,]{8,70}), (.+)\.$", said)
+        lead = re.match(
+            r"^((?:When|If|Because|Since|After|Before|In|For|During) [^,]{8,70}), (.+)\.$", said
+        )
         said = f"{lead[2]} {lead[1][0].lower()}{lead[1][1:]}." if lead else said
     return said[0].upper() + said[1:] if said else text
 
@@ -145,9 +160,17 @@ def number(rng: random.Random, text: str) -> str | None:
         return re.sub(rf"\b{old}\b", rng.choice([w for w in WORDS if w != old]), text, count=1)
     one = rng.choice(found)
     value = float(one[0].replace(",", ""))
-    other = rng.choice([value * 10, value * 2, value + 1, value + 5, value / 2, value * 1.5, value - 1])
+    other = rng.choice(
+        [value * 10, value * 2, value + 1, value + 5, value / 2, value * 1.5, value - 1]
+    )
     whole = "." not in one[0]
-    shown = f"{abs(other):,.0f}" if whole and "," in one[0] else f"{abs(other):.0f}" if whole else f"{abs(other):g}"
+    shown = (
+        f"{abs(other):,.0f}"
+        if whole and "," in one[0]
+        else f"{abs(other):.0f}"
+        if whole
+        else f"{abs(other):g}"
+    )
     return text[: one.start()] + shown + text[one.end() :] if shown != one[0] else None
 
 
@@ -189,13 +212,17 @@ def roles(_: random.Random, text: str) -> str | None:
     if not found:
         return None
     first = found[3][0].upper() + found[3][1:]
-    second = found[1] if found[1][:2].isupper() or found[1][0] == "`" else found[1][0].lower() + found[1][1:]
+    second = (
+        found[1]
+        if found[1][:2].isupper() or found[1][0] == "`"
+        else found[1][0].lower() + found[1][1:]
+    )
     return f"{first} {found[2]} {second}."
 
 
 def names(rng: random.Random, text: str, others: list[str]) -> str | None:
     """Put another name of the same book in the place of one."""
-    own = [m for m in _NAME.finditer(text)]
+    own = list(_NAME.finditer(text))
     theirs = [o for o in others if o not in text]
     if not own or not theirs:
         return None

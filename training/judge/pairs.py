@@ -61,7 +61,9 @@ def sentences_of(text: str) -> list[str]:
     return [s for s in found if len(s) > 12]
 
 
-def against(claim: str, sentences: list[str], label: str, source: str, document: str) -> Pair | None:
+def against(
+    claim: str, sentences: list[str], label: str, source: str, document: str
+) -> Pair | None:
     chosen = bearing(claim, sentences)
     if not chosen or not claim.strip():
         return None
@@ -143,14 +145,17 @@ def _facts(about: dict) -> list[str]:
     """Write a business's record as sentences."""
     name = about.get("name", "")
     found = [f"{name}: {about.get('address')}, {about.get('city')}, {about.get('state')}."]
-    found.append(f"{name} categories: {about.get('categories')}. Stars: {about.get('business_stars')}.")
+    found.append(
+        f"{name} categories: {about.get('categories')}. Stars: {about.get('business_stars')}."
+    )
     hours = about.get("hours") or {}
     found.append("Hours: " + ", ".join(f"{d} {h}" for d, h in hours.items()) + ".")
     for key, value in (about.get("attributes") or {}).items():
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key)
-        if isinstance(value, dict):
-            value = ", ".join(f"{k}: {'yes' if v else 'no'}" for k, v in value.items())
-        found.append(f"{words}: {'yes' if value is True else 'no' if value is False else value}.")
+        parts = value.items() if isinstance(value, dict) else ()
+        listed = ", ".join(f"{k}: {'yes' if v else 'no'}" for k, v in parts)
+        plain = "yes" if value is True else "no" if value is False else value
+        found.append(f"{words}: {listed or plain}.")
     for review in about.get("review_info") or []:
         found += [f"Review: {s}" for s in sentences_of(review["review_text"])]
     return found
@@ -236,7 +241,7 @@ def rng_free(rest: str) -> bool:
     return bool(re.match(r"(?:is|are|was|were|has|have|can|does|causes|describes|[a-z]+s) ", rest))
 
 
-def changed(  # noqa: PLR0913, PLR0917 - what a pair is made of
+def changed(
     rng: random.Random, claim: str, text: list[str], source: str, document: str, others: list[str]
 ) -> Pair | None:
     """Change a true claim so that its evidence no longer says it."""
@@ -277,7 +282,12 @@ def made(rng: random.Random, name: str, pages: dict[str, list[str]]) -> Iterator
     count = 0
     for page, place in everything:
         claim = pages[page][place]
-        if not (40 < len(claim) < 260) or not claim[0].isupper() or claim[-1] != "." or len(set(terms(claim))) < 4:
+        if (
+            not (40 < len(claim) < 260)
+            or not claim[0].isupper()
+            or claim[-1] != "."
+            or len(set(terms(claim))) < 4
+        ):
             continue
         window = pages[page][max(0, place - 6) : place + 7]
         others = [n for s in window for n in alter.named(s)]

@@ -45,7 +45,9 @@ def batches(rows: list[dict], rng: random.Random) -> Iterator[list[dict]]:
     pool = BATCH * 64
     found = []
     for start in range(0, len(rows), pool):
-        part = sorted(rows[start : start + pool], key=lambda r: len(r["claim"]) + len(r["evidence"]))
+        part = sorted(
+            rows[start : start + pool], key=lambda r: len(r["claim"]) + len(r["evidence"])
+        )
         found += [part[i : i + BATCH] for i in range(0, len(part), BATCH)]
     rng.shuffle(found)
     yield from found
@@ -96,7 +98,9 @@ def report(encoder: PairEncoder, tokenizer: Tokenizer, held: list[dict]) -> str:
     labels = np.array([row["label"] == "supported" for row in held]).astype(int)
     own = {
         name: round(auroc(labels[part], found[part]), 3)
-        for name in sorted({r["source"].removesuffix("-changed").removesuffix("-added") for r in held})
+        for name in sorted(
+            {r["source"].removesuffix("-changed").removesuffix("-added") for r in held}
+        )
         if (part := np.array([r["source"].startswith(name) for r in held])).sum() > 30
     }
     return f"held out: AUROC {auroc(labels, found):.4f} {own}"

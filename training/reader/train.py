@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from training.encoder import PairEncoder, begin, teacher_weights
 from tokenizers import Tokenizer
 from torch.nn import functional
+from training.encoder import PairEncoder, begin, teacher_weights
 
 BATCH = 32
 MAX_TOKENS = 128

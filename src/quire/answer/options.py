@@ -1,5 +1,7 @@
 """When Quire answers, and what it shows."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -12,3 +14,6 @@ class AnswerOptions(BaseModel):
     """How often the model may be called for one question; each search of its own costs one."""
     show_partly: bool = False
     """Whether claims that the book supports only in part are shown."""
+    unsupported: Literal["withhold", "mark", "allow"] = "withhold"
+    """What happens to claims that the book does not support: `mark` shows them and says so in the
+    text, `allow` shows them with their verdict only."""

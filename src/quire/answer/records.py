@@ -5,16 +5,20 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
+from quire.answer.contents import NAME as CONTENTS
 from quire.answer.instructions import VERSION
+from quire.answer.smalltalk import NAME as TALK
+from quire.conversation import Message
 from quire.domain import (
     Answer,
+    AnswerState,
     Citation,
     Claim,
     Confidence,
     ContextMode,
     Filters,
     Hit,
-    Message,
+    Prefix,
     Question,
     Selection,
     Status,
@@ -58,9 +62,15 @@ class Receipt:
     mode: ContextMode
     selection: Selection | None
     filters: Filters
+    also: tuple[str, ...]
+    """Ids of passages cited before that were read with those that the search found."""
     top_k: int
     threshold: float
+    searched: bool
+    """Whether the book was searched; what the contents tell and small talk are said without."""
     status: Status
+    state: AnswerState | None
+    """How far the answer has come, by the log of answers."""
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
@@ -70,11 +80,6 @@ class Receipt:
     model: str
     instructions: str
     timings: Timings
-
-    @property
-    def was_told(self) -> bool:
-        """Whether it was said without a search, as what the contents tell is."""
-        return self.status != "not_in_book" and not any(one.searched for one in self.passages)
 
     def as_question(self) -> Question:
         """Give the question as it was searched for."""
@@ -88,10 +93,16 @@ class Receipt:
         )
 
 
-def answer_record(answer: Answer, question: Question, searched: Sequence[Hit]) -> dict[str, Any]:
+def answer_record(
+    answer: Answer,
+    question: Question,
+    searched: Sequence[Hit] | None,
+    also: Sequence[str] = (),
+) -> dict[str, Any]:
     """Give everything about an answer but its text, ready for JSON.
 
-    `searched` is all that the question's search gave, also what stayed below the threshold.
+    `searched` is all that the question's search gave, also what stayed below the threshold, and
+    `None` where there was none; `also` names the passages that it was told to read besides.
     """
     selection = answer.selection
     return {
@@ -100,10 +111,12 @@ def answer_record(answer: Answer, question: Question, searched: Sequence[Hit]) -
         "standalone_question": answer.standalone_question,
         "mode": question.mode,
         "selection": asdict(selection) if selection else None,
-        "filters": {name: values for name, values in asdict(question.filters).items() if values},
+        "filters": filters_record(question.filters),
+        "also": list(also),
         "top_k": question.top_k,
         "threshold": question.threshold,
         "headings": _headings(answer),
+        "searched": searched is not None,
         "status": answer.status,
         "lacks": list(answer.lacks),
         "book": answer.book,
@@ -113,9 +126,19 @@ def answer_record(answer: Answer, question: Question, searched: Sequence[Hit]) -
         "confidence": asdict(answer.confidence),
         "claims": [asdict(claim) for claim in answer.claims],
         "withheld": [asdict(claim) for claim in answer.withheld],
-        "hits": [asdict(passage) for passage in _passages(answer, question, searched)],
+        "unsupported": [claim.text for claim in answer.unsupported],
+        "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
         "timings": asdict(answer.timings),
     }
+
+
+def cited_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Give the ids of the book's passages that a stored answer cites."""
+    citations = (one for claim in record.get("claims", ()) for one in claim["citations"])
+    ids = (
+        one.get("found_in") or one["chunk_id"] for one in citations if one.get("of") != "own_text"
+    )
+    return tuple(dict.fromkeys(ids))
 
 
 def receipt_of(message: Message) -> Receipt:
@@ -132,10 +155,13 @@ def receipt_of(message: Message) -> Receipt:
         revision=record["revision"],
         mode=record.get("mode", "retrieval_pipeline"),
         selection=_read(Selection, selection) if selection else None,
-        filters=_read(Filters, record.get("filters", {})),
+        filters=_filters(record.get("filters", {})),
+        also=tuple(record.get("also", ())),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
+        searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),
         status=record["status"],
+        state=message.state,
         text=message.content,
         claims=tuple(_claim(claim) for claim in record["claims"]),
         withheld=tuple(_claim(claim) for claim in record["withheld"]),
@@ -148,6 +174,26 @@ def receipt_of(message: Message) -> Receipt:
         model=record["model"],
         instructions=record.get("instructions", ""),
         timings=_read(Timings, record["timings"]),
+    )
+
+
+def filters_record(filters: Filters) -> dict[str, list[Any]]:
+    """Give the filters that restrict, as requests have them."""
+    return {
+        name: [{"prefix": one.text} if isinstance(one, Prefix) else one for one in values]
+        for name, values in filters.wanted.items()
+        if values
+    }
+
+
+def _filters(data: Mapping[str, Sequence[Any]]) -> Filters:
+    return Filters(
+        **{
+            name: tuple(
+                Prefix(one["prefix"]) if isinstance(one, Mapping) else one for one in values
+            )
+            for name, values in data.items()
+        }
     )
 
 

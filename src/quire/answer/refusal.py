@@ -2,13 +2,27 @@
 
 from collections.abc import Sequence
 
-from quire.domain import Hit
+from quire.domain import Chunk, Hit, VerdictKind
+from quire.prose.plain import inline_plain
+from quire.prose.sentences import split_spans
 
 MAX_SHOWN = 120
+NEAREST = 3
+_UNPROVEN: dict[VerdictKind, str] = {
+    "partly": "[supported only in part]",
+    "unsupported": "[not supported by {source}]",
+    "contradicted": "[contradicted by {source}]",
+}
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
 SELECTION_DISCLAIMER = (
     "The selected text touches on this only in part; what follows is the closest it comes."
 )
+
+
+def warning(verdict: VerdictKind, *, selected: bool) -> str:
+    """Give what stands behind a claim that is shown although the source does not support it."""
+    source = "the selected text" if selected else "the book"
+    return _UNPROVEN.get(verdict, "").format(source=source)
 
 
 def selection_refusal(lacks: Sequence[str]) -> str:
@@ -26,17 +40,34 @@ def selection_refusal(lacks: Sequence[str]) -> str:
 
 
 def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
-    """Say that the answer is not there, what was looked for, and what is nearest."""
-    asked = " ".join(question.split())
-    asked = asked if len(asked) <= MAX_SHOWN else asked[: MAX_SHOWN - 1] + "…"
+    """Say that the answer is not there, what was looked for, and what the nearest passages say."""
+    asked = _cut(" ".join(question.split()))
     text = f"The book does not answer this. I searched it for “{asked}”"
-    places = dict.fromkeys(
-        hit.chunk.chapter
-        if hit.chunk.section == hit.chunk.chapter
-        else f"{hit.chunk.chapter} › {hit.chunk.section}"
-        for hit in nearest
-    )
+    places: dict[str, str] = {}
+    for hit in nearest:
+        places.setdefault(_place(hit.chunk), _opening(hit.chunk))
     if not places:
         return f"{text} and found nothing near it."
-    named = "; ".join(list(places)[:3])
-    return f"{text}. The nearest passages are about: {named}."
+    lines = (
+        f"- {place}: “{opening}”" if opening else f"- {place}"
+        for place, opening in list(places.items())[:NEAREST]
+    )
+    return f"{text}. The nearest passages are about:\n\n" + "\n".join(lines)
+
+
+def _place(chunk: Chunk) -> str:
+    if chunk.section == chunk.chapter:
+        return chunk.chapter
+    return f"{chunk.chapter} › {chunk.section}"
+
+
+def _opening(chunk: Chunk) -> str:
+    """Give the first sentence of a passage, which tells what it is about; none if it has none."""
+    for span in split_spans(chunk.text):
+        if span.kind in ("sentence", "item"):
+            return _cut(inline_plain(span.of(chunk.text)))
+    return ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

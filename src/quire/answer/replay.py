@@ -10,12 +10,12 @@ from typing import Literal
 from quire.answer.gate import pass_gate
 from quire.answer.records import PassageRecord, Receipt
 from quire.answer.selected import Selected, read_selection
-from quire.domain import Chunk, Citation, Claim, Filters, Hit, Level, VerdictKind
+from quire.domain import PROVEN, Chunk, Citation, Claim, Filters, Hit, Level, VerdictKind
 from quire.ports import Index, Judge
 from quire.retrieve.search import Searcher
 from quire.retrieve.selection import weigh_selection
 from quire.verify.claims import Piece, split_pieces
-from quire.verify.confidence import LEVELS
+from quire.verify.confidence import level_of
 from quire.verify.grounding import check_piece
 from quire.verify.headings import find_title
 
@@ -108,20 +108,19 @@ Verdicts = dict[str, tuple[VerdictKind, float]]
 
 async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judge) -> Replay:
     """Search and check again, and give what differs."""
-    if receipt.was_told:
-        lost = tuple(_lost_quotes(receipt, index, searcher, None))
-        verdicts = _title_verdicts(receipt, lost)
-        holds = not verdicts or any(kind == "supported" for kind, _ in verdicts.values())
-        answered = receipt.status == "answered" and holds
-        level = receipt.confidence.level if holds else "insufficient"
-        changes: tuple[PassageChange, ...] = ()
-    else:
+    if receipt.searched:
         now = await _search(receipt, index, searcher)
         lost = tuple(_lost_quotes(receipt, index, searcher, now.selected))
         verdicts = _judged(receipt, judge, [*now.used, *_opened(receipt, index)])
         answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
         level = now.level if answered else "insufficient"
         changes = tuple(_passage_changes(receipt, now.hits))
+    else:
+        lost = tuple(_lost_quotes(receipt, index, searcher, None))
+        verdicts = _title_verdicts(receipt, lost)
+        answered = receipt.confidence.should_answer and _still_tells(receipt, verdicts)
+        level = receipt.confidence.level if answered else "insufficient"
+        changes = ()
     return Replay(
         id=receipt.id,
         book=receipt.book,
@@ -132,7 +131,7 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
         verdicts=tuple(_verdict_changes((*receipt.claims, *receipt.withheld), verdicts)),
         level_before=receipt.confidence.level,
         level_after=level,
-        answered_before=receipt.status == "answered",
+        answered_before=receipt.confidence.should_answer,
         answered_after=answered,
     )
 
@@ -142,7 +141,11 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
     selected: Selected | None = None
     if question.selected_text is None:
         found = await searcher.search(
-            index, question.text, filters=question.filters, top_k=question.top_k
+            index,
+            question.text,
+            filters=question.filters,
+            top_k=question.top_k,
+            also=receipt.also,
         )
     else:
         selected = await read_selection(question.selected_text, index, searcher.embedder)
@@ -202,15 +205,20 @@ def _change(
 
 
 def _judged(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Verdicts:
-    """Check each claim as it was checked when it was made."""
+    """Check each claim as it was checked when it was made: in order, after the one shown last."""
     place = {hit.chunk.id: number for number, hit in enumerate(evidence, start=1)}
     verdicts: Verdicts = {}
-    for claim in (*receipt.claims, *receipt.withheld):
+    before: Claim | None = None
+    made = [(claim, True) for claim in receipt.claims]
+    made += [(claim, False) for claim in receipt.withheld]
+    for claim, shown in sorted(made, key=lambda one: one[0].end):
         if claim.verdict != "not_a_claim":
             cited = [place[c.chunk_id] for c in claim.citations if c.chunk_id in place]
             piece = replace(_piece(claim.text), marks=tuple(dict.fromkeys(cited)))
-            checked, _ = check_piece(piece, evidence, judge, lambda *_: "")
+            checked, _ = check_piece(piece, evidence, judge, lambda *_: "", before)
             verdicts[claim.text] = (checked.verdict, checked.probability)
+            if shown and checked.verdict in (*PROVEN, claim.verdict):
+                before = checked
     return verdicts
 
 
@@ -227,6 +235,12 @@ def _title_verdicts(receipt: Receipt, lost: Sequence[LostQuote]) -> Verdicts:
         for claim in receipt.claims
         if claim.citations
     }
+
+
+def _still_tells(receipt: Receipt, verdicts: Verdicts) -> bool:
+    """Whether any title that it names is still one; small talk needs none."""
+    named = [kind for kind, _ in verdicts.values()]
+    return receipt.status == "small_talk" or not named or "supported" in named
 
 
 def _verdict_changes(claims: Sequence[Claim], verdicts: Verdicts) -> Iterator[VerdictChange]:
@@ -257,11 +271,9 @@ def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
 def _had_enough(receipt: Receipt) -> bool:
     """Whether the passages were enough then, so that a refusal was the model's or the judge's."""
     measured = receipt.confidence
-    top_k = 1 if receipt.selection else receipt.top_k
-    return any(
-        measured.average_similarity >= least and measured.num_chunks >= min(count, top_k)
-        for _, least, count in LEVELS
-    )
+    found = sum(passage.searched for passage in receipt.passages)
+    wanted = min(receipt.top_k, found)
+    return level_of(measured.average_similarity, measured.num_chunks, wanted) != "insufficient"
 
 
 def _lost_quotes(

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi_offline import FastAPIOffline
 
+from quire.api.answers import answers_router
 from quire.api.contracts import CONTRACTS
 from quire.api.conversations import threads_router
 from quire.api.guards import BodyLimit, RequestId
@@ -42,6 +43,7 @@ def create_app(services: Services) -> FastAPI:
     for contract in CONTRACTS:
         app.include_router(mount(contract, services.answerer))
     app.include_router(threads_router(services.threads))
+    app.include_router(answers_router(services.threads))
     app.include_router(receipts_router(services.receipts))
     app.include_router(reading_router(services.library))
     app.include_router(structure_router(services.library))

@@ -7,7 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict
 
-from quire.domain import Message, Thread
+from quire.conversation import Message, Thread
+from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
@@ -27,6 +28,8 @@ class ThreadMessage(BaseModel):
     confidence: float | None = None
     record: dict[str, Any] | None = None
     """For an answer: its claims with verdicts and quotes, its sources, its timings."""
+    state: AnswerState | None = None
+    """For an answer: how far it has come, and whether its check flagged it."""
 
 
 class ThreadSummary(BaseModel):
@@ -103,4 +106,5 @@ def _message(message: Message) -> ThreadMessage:
         timestamp=message.created_at,
         confidence=message.confidence,
         record=dict(message.record) or None,
+        state=message.state,
     )

@@ -35,11 +35,13 @@ class EventStream(StreamingResponse):
 
 async def finish(events: AsyncGenerator[Event, None]) -> Answer:
     """Run the events to their end and give the answer."""
+    answer: Answer | None = None
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Done):
-                return event.answer
-    raise AssertionError("the pipeline ended without `Done`")
+                answer = event.answer
+    assert answer is not None, "the pipeline ended without `Done`"
+    return answer
 
 
 class Pump:

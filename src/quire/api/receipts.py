@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import UUID4, BaseModel, ConfigDict, Field
 
 from quire.answer.receipts import Receipts
-from quire.answer.records import Receipt
+from quire.answer.records import Receipt, filters_record
 from quire.answer.replay import Replay
 from quire.api.contracts.chat import (
     CheckedClaim,
@@ -17,7 +17,7 @@ from quire.api.contracts.chat import (
     checked_claim,
     metrics_of,
 )
-from quire.domain import ContextMode, Level, Status, VerdictKind
+from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
 
 AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
 
@@ -76,9 +76,13 @@ class AnswerReceipt(Wire):
     selection: SelectedText | None
     filters: dict[str, list[Any]]
     """Where was searched: for each field, the values of which any could match."""
+    also_read: list[str]
+    """For a follow-up: `chunk_id` of passages cited before that were read with those found."""
     top_k: int
     similarity_threshold: float
     status: Status
+    state: AnswerState | None
+    """How far it has come, as `GET /answers` says."""
     response: str
     """The text that was shown."""
     claims: list[CheckedClaim]
@@ -184,10 +188,12 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         revision=receipt.revision,
         context_mode=receipt.mode,
         selection=SelectedText.model_validate(asdict(selection)) if selection else None,
-        filters={name: list(values) for name, values in asdict(receipt.filters).items() if values},
+        filters=filters_record(receipt.filters),
+        also_read=list(receipt.also),
         top_k=receipt.top_k,
         similarity_threshold=receipt.threshold,
         status=receipt.status,
+        state=receipt.state,
         response=receipt.text,
         claims=[checked_claim(claim) for claim in receipt.claims],
         withheld=[checked_claim(claim) for claim in receipt.withheld],

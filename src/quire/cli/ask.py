@@ -8,7 +8,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli.options import book_option, data_option, settings_from
+from quire.cli.options import (
+    book_option,
+    data_option,
+    filter_option,
+    filters_from,
+    settings_from,
+)
 from quire.compose import build
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
@@ -28,6 +34,7 @@ MAX_LENGTH = 1000
     type=click.File(encoding="utf-8", errors="replace"),
     help="The same, from a file; - is standard input.",
 )
+@filter_option
 @book_option
 @data_option
 def command(  # noqa: PLR0913 - one for each option
@@ -37,6 +44,7 @@ def command(  # noqa: PLR0913 - one for each option
     top_k: int,
     selected: str | None,
     selection: TextIO | None,
+    filters: tuple[str, ...],
     book: str | None,
     data_dir: Path | None,
 ) -> None:
@@ -52,6 +60,7 @@ def command(  # noqa: PLR0913 - one for each option
         book=book,
         thread_id=thread,
         top_k=top_k,
+        filters=filters_from(filters),
         selected_text=selection.read() if selection else selected,
     )
     asyncio.run(_ask(settings, asked))
@@ -67,11 +76,12 @@ async def _ask(settings: Settings, question: Question) -> None:
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
-    if answer.status != "answered":
+    if not answer.confidence.should_answer:
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
-        _print_sources(console, answer)
+        if answer.citations:
+            _print_sources(console, answer)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
         f"follow up with --thread {answer.thread_id};\n"

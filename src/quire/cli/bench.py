@@ -12,9 +12,11 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from quire.cli import bench_grounding
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import books_folder, build, build_embedder
 from quire.domain import Filters
+from quire.evals.conversations import follow, read_conversations
 from quire.evals.golden import GoldenResult, read_golden, run_golden
 from quire.evals.report import SHOWN, write_report
 from quire.evals.retrieval import TOP_K, Found, QuestionSet, figures, read_set, run_set, write_book
@@ -26,6 +28,10 @@ KINDS = ("covered", "followup", "uncovered")
 @click.group()
 def command() -> None:
     """Measure answers on question sets."""
+
+
+for one in (bench_grounding.grounding, bench_grounding.adversarial, bench_grounding.scripted):
+    command.add_command(one)
 
 
 @command.command()
@@ -67,6 +73,23 @@ def _print(console: Console, result: GoldenResult) -> None:
         f"{mark} {result.question.id}: {escape(result.question.question)}", highlight=False
     )
     console.print(f"    {escape(result.answer.text)}", style="dim", highlight=False)
+
+
+@command.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--show", is_flag=True, help="Print every conversation, not only the wrong ones.")
+def conversations(paths: tuple[Path, ...], show: bool) -> None:
+    """Make the last question of each conversation in PATHS stand alone and count the right ones."""
+    console = Console()
+    for path in paths:
+        results = [follow(one) for one in read_conversations(path)]
+        for result in results:
+            if show or not result.right:
+                asked = " / ".join(result.conversation.turns)
+                wrong = f" ({', '.join(result.wrong)})" if result.wrong else ""
+                console.print(escape(f"{asked} → {result.standalone}{wrong}"), highlight=False)
+        right = sum(result.right for result in results)
+        console.print(f"[bold]{path.stem}[/bold]: {right}/{len(results)}", highlight=False)
 
 
 async def _run(settings: Settings, path: Path, book: str | None) -> list[GoldenResult]:

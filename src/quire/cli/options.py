@@ -1,11 +1,13 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from quire.domain import Filters, Prefix, Wanted
+from quire.errors import BadRequest
 from quire.log import configure_logging
 from quire.settings import Settings, read_settings
 
@@ -17,7 +19,34 @@ data_option = click.option(
     type=click.Path(path_type=Path),
     help="Data folder (QUIRE_DATA_DIR).",
 )
+filter_option = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help=f"Search only where FIELD ({', '.join(Filters().wanted)}) is VALUE, or begins with it: "
+    "FIELD^=VALUE. Repeated for one field, any may match.",
+)
 book_option = click.option("--book", help="Name of the book, where there are several.")
+
+
+def filters_from(said: Sequence[str], **more: Sequence[str]) -> Filters:
+    """Read `chapter=…` and `url^=…`, with the values of `more` besides.
+
+    Raises:
+        BadRequest: one has another form, or names no field; the message says which there are.
+    """
+    wanted: dict[str, Wanted] = {name: tuple(more.get(name, ())) for name in Filters().wanted}
+    for one in said:
+        field, sign, value = one.partition("=")
+        name = field.removesuffix("^").strip()
+        if not sign or name not in wanted:
+            known = ", ".join(wanted)
+            raise BadRequest(
+                f"{one!r} is no filter: FIELD=VALUE or FIELD^=VALUE, FIELD of {known}."
+            )
+        wanted[name] += (Prefix(value) if field.endswith("^") else value,)
+    return Filters(**wanted)
 
 
 def settings_from(data_dir: Path | None, **overrides: object) -> Settings:

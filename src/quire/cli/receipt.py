@@ -11,7 +11,7 @@ from rich.text import Text
 from quire.answer.records import PassageRecord, Receipt
 from quire.cli.options import data_option, settings_from
 from quire.compose import build
-from quire.domain import Claim
+from quire.domain import Claim, Prefix
 from quire.settings import Settings
 
 
@@ -83,9 +83,13 @@ def _print_passages(passages: Sequence[PassageRecord], say: _Say) -> None:
 
 def _print_facts(receipt: Receipt, say: _Say) -> None:
     confidence, timings = receipt.confidence, receipt.timings
-    filters = [*receipt.filters.chapter, *receipt.filters.section]
+    filters = [
+        f"{name}^={one.text}" if isinstance(one, Prefix) else f"{name}={one}"
+        for name, values in receipt.filters.wanted.items()
+        for one in values
+    ]
     say(
-        f"\n{receipt.status}, confidence {confidence.level}: "
+        f"\n{receipt.status} ({receipt.state}), confidence {confidence.level}: "
         f"average {confidence.average_similarity:.3f}, min {confidence.min_similarity:.3f}, "
         f"max {confidence.max_similarity:.3f}, "
         f"{confidence.num_chunks} passages, diversity {confidence.chunk_diversity:.3f}, "

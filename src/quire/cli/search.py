@@ -8,7 +8,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli.options import book_option, data_option, settings_from
+from quire.cli.options import (
+    book_option,
+    data_option,
+    filter_option,
+    filters_from,
+    settings_from,
+)
 from quire.compose import build
 from quire.domain import Chunk, Filters, Hit
 from quire.settings import Settings
@@ -28,6 +34,7 @@ PREVIEW = 240
     type=click.IntRange(0, 20),
     help="Show this many passages before and after each, too.",
 )
+@filter_option
 @book_option
 @data_option
 def command(  # noqa: PLR0913 - one for each option
@@ -37,13 +44,14 @@ def command(  # noqa: PLR0913 - one for each option
     chapter: tuple[str, ...],
     section: tuple[str, ...],
     around: int,
+    filters: tuple[str, ...],
     book: str | None,
     data_dir: Path | None,
 ) -> None:
     """Show the passages of the book nearest to QUESTION."""
-    filters = Filters(chapter=chapter, section=section)
+    where = filters_from(filters, chapter=chapter, section=section)
     hits, context = asyncio.run(
-        _search(settings_from(data_dir), question, book, filters, (top_k, around))
+        _search(settings_from(data_dir), question, book, where, (top_k, around))
     )
     console = Console()
     if not hits:

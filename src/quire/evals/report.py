@@ -16,28 +16,34 @@ SHOWN = (
 )  # fmt: skip
 
 
+def begin_report(out: Path, name: str, body: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """Write the JSON of a report; give the stem of all its files, and the JSON with its date."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    stem = out / f"{name}-{now:%Y%m%d-%H%M%S}"
+    out.mkdir(parents=True, exist_ok=True)
+    body = {"set": name, "quire": __version__, "measured_at": now.isoformat(), **body}
+    stem.with_name(f"{stem.name}.json").write_text(json.dumps(body, indent=1) + "\n", "utf-8")
+    return stem, body
+
+
+def write_rows(stem: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write what was measured one by one, a line each."""
+    with stem.with_name(f"{stem.name}.runs.jsonl").open("w", encoding="utf-8") as runs:
+        for row in rows:
+            runs.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 def write_report(
     out: Path, asked: QuestionSet, results: Sequence[Found], figures: dict[str, Any]
 ) -> Path:
     """Write the report of one set and give the path of its Markdown."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    stem = f"{asked.name}-{now:%Y%m%d-%H%M%S}"
-    out.mkdir(parents=True, exist_ok=True)
     published = {k: v for k, v in asked.meta.items() if k.startswith("reference")}
-    body = {
-        "set": asked.name,
-        "licence": asked.meta.get("licence"),
-        "quire": __version__,
-        "measured_at": now.isoformat(),
-        "figures": figures,
-        "published": published,
-    }
-    (out / f"{stem}.json").write_text(json.dumps(body, indent=1) + "\n", "utf-8")
-    with (out / f"{stem}.runs.jsonl").open("w", encoding="utf-8") as runs:
-        for one in results:
-            runs.write(json.dumps(_row(one), ensure_ascii=False) + "\n")
-    page = out / f"{stem}.md"
-    plots = draw(out / f"{stem}.svg", asked.name, results)
+    licence = asked.meta.get("licence")
+    body = {"licence": licence, "figures": figures, "published": published}
+    stem, body = begin_report(out, asked.name, body)
+    write_rows(stem, [_row(one) for one in results])
+    page = stem.with_name(f"{stem.name}.md")
+    plots = draw(stem.with_name(f"{stem.name}.svg"), asked.name, results)
     page.write_text(_markdown(body, published, plots), "utf-8")
     return page
 
@@ -78,14 +84,22 @@ def _markdown(body: dict[str, Any], published: dict[str, Any], plot: Path | None
     return "\n".join(lines)
 
 
-def draw(path: Path, name: str, results: Sequence[Found]) -> Path | None:
-    """Draw the reliability and the risk–coverage curve; `None` without matplotlib."""
+def pyplot_or_none() -> Any:
+    """Give what draws; `None` without the extra `bench`."""
     try:
         import matplotlib
 
         matplotlib.use("svg")
         from matplotlib import pyplot
     except ImportError:
+        return None
+    return pyplot
+
+
+def draw(path: Path, name: str, results: Sequence[Found]) -> Path | None:
+    """Draw the reliability and the risk–coverage curve; `None` without matplotlib."""
+    pyplot = pyplot_or_none()
+    if pyplot is None:
         return None
     said = [r.answerability for r in results]
     right = [r.query.answerable and metrics.hit_at(r.ids, r.query.gold, 5) > 0 for r in results]

@@ -12,7 +12,7 @@ from quire.index.pairmodel import PairModel
 from quire.ports import Entailed
 
 MIX = np.array([1.0, 1.0], np.float32)
-"""How the reader's outputs are joined: how well the sentence fits, and whether it holds the answer."""
+"""How the reader's outputs are joined: how well a sentence fits, whether it holds the answer."""
 
 
 class CrossEncoder:
@@ -44,6 +44,5 @@ class EntailmentModel:
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[Entailed]:
         """Give the logits of each (claim, evidence)."""
-        return [
-            Entailed(*(float(v) for v in row)) for row in (self._model.logits(pairs) if pairs else ())
-        ]
+        outputs = self._model.logits(pairs) if pairs else ()
+        return [Entailed(*(float(value) for value in row)) for row in outputs]

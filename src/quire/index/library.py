@@ -11,6 +11,7 @@ from quire.index.revision import (
     read_contents,
     read_manifest,
     read_statistics,
+    read_vocabulary,
 )
 from quire.index.seal import is_whole
 
@@ -91,9 +92,10 @@ class DiskLibrary:
             raise IndexUnavailable(damaged)
         try:
             statistics, contents = read_statistics(folder), read_contents(folder)
+            vocabulary = read_vocabulary(folder)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexUnavailable(damaged) from error
-        return EdgeIndex(folder, manifest, statistics, contents)
+        return EdgeIndex(folder, manifest, statistics, contents, vocabulary)
 
     def _only_book(self) -> str:
         names = [manifest.book for manifest in self.books()]

@@ -21,6 +21,7 @@ from qdrant_edge import (
     FieldCondition,
     Filter,
     MatchAny,
+    MatchPrefix,
     MatchValue,
     Modifier,
     PayloadSchemaType,
@@ -34,12 +35,13 @@ from qdrant_edge import (
     UpdateOperation,
 )
 
-from quire.domain import Chunk, Contents, Filters
+from quire.domain import Chunk, Contents, Filters, Prefix, Wanted
 from quire.errors import IndexUnavailable
 from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
 from quire.index.sparse import passage_weights, query_weights
 from quire.ports import Rankings, Vectors
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 
 DENSE = "dense"
 KEYWORD = "keyword"
@@ -97,7 +99,12 @@ class EdgeIndex:
     """One revision of one book on the embedded engine."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, statistics: TermStatistics, contents: Contents
+        self,
+        folder: Path,
+        manifest: Manifest,
+        statistics: TermStatistics,
+        contents: Contents,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         """Open the revision in `folder` for reading."""
         self.book = manifest.book
@@ -105,6 +112,7 @@ class EdgeIndex:
         self.revision = manifest.revision
         self.statistics = statistics
         self.contents = contents
+        self.vocabulary = vocabulary or Vocabulary()
         with _engine_errors("opening"):
             self._shard = EdgeShard.load(str(folder / "shard"))
 
@@ -196,9 +204,20 @@ def _dense(vectors: object) -> object:
 
 
 def _filter(filters: Filters) -> Filter | None:
-    conditions: list[Any] = [
-        FieldCondition(key=name, match=MatchAny(list(values)))
-        for name, values in (("chapter", filters.chapter), ("section", filters.section))
+    """Give the filters as the engine's own, so that it looks only where they allow."""
+    fields: list[Any] = [
+        Filter(should=_conditions(name, values))
+        for name, values in filters.wanted.items()
         if values
     ]
-    return Filter(must=conditions) if conditions else None
+    return Filter(must=fields) if fields else None
+
+
+def _conditions(name: str, values: Wanted) -> list[Any]:
+    whole = [value for value in values if isinstance(value, str)]
+    begun = [
+        FieldCondition(key=name, match=MatchPrefix(value.text))
+        for value in values
+        if isinstance(value, Prefix)
+    ]
+    return [*([FieldCondition(key=name, match=MatchAny(whole))] if whole else ()), *begun]

@@ -2,8 +2,8 @@
 
     books/<book>/current                 the name of the revision that readers use
     books/<book>/revisions/<revision>/   manifest.json, report.json, chunks.jsonl, contents.json,
-                                         terms.json, shard/, and seal.json with the checksums of the
-                                         last four
+                                         terms.json, vocabulary.json, shard/, and seal.json with the
+                                         checksums of the last five
     books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
 
 A revision is complete before `current` names it, and never changes afterwards.
@@ -19,8 +19,9 @@ from typing import Any
 
 from quire.domain import Chunk, Contents, Excerpt, Heading
 from quire.prose.terms import TermStatistics
+from quire.prose.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever what is stored changes; older revisions are then rebuilt."""
 
 
@@ -121,6 +122,17 @@ def read_statistics(folder: Path) -> TermStatistics:
     """Read `terms.json`."""
     data = json.loads((folder / "terms.json").read_text("utf-8"))
     return TermStatistics(data["documents"], data["frequency"])
+
+
+def write_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Write `vocabulary.json`."""
+    text = json.dumps(asdict(vocabulary), ensure_ascii=False)
+    (folder / "vocabulary.json").write_text(text, "utf-8")
+
+
+def read_vocabulary(folder: Path) -> Vocabulary:
+    """Read `vocabulary.json`."""
+    return Vocabulary(**json.loads((folder / "vocabulary.json").read_text("utf-8")))
 
 
 def write_contents(folder: Path, contents: Contents) -> None:

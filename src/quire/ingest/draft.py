@@ -16,6 +16,7 @@ from quire.index.revision import FORMAT, chunk_from_json, chunk_to_json, read_ch
 from quire.index.vectors import Key, vector_key
 from quire.ingest.chunk import embedding_text
 from quire.prose.terms import TermStatistics, terms
+from quire.prose.vocabulary import Vocabulary, VocabularyCounts
 
 
 class Draft:
@@ -34,6 +35,7 @@ class Draft:
         self.tokens = 0
         self._terms = 0
         self._frequency: dict[str, int] = {}
+        self._vocabulary = VocabularyCounts()
         self._starts = array("Q")
         self._embedder = embedder
         self._said = hashlib.sha256(f"{FORMAT} {embedder} {title}".encode())
@@ -65,6 +67,11 @@ class Draft:
         """In how many chunks each term occurs."""
         return TermStatistics(len(self.keys), self._frequency)
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words and abbreviations of the chunks."""
+        return self._vocabulary.vocabulary
+
     def add(self, chunk: Chunk) -> None:
         """Write one chunk."""
         stored = {"id": chunk.id} | chunk_to_json(chunk)
@@ -75,6 +82,7 @@ class Draft:
         self.keys.append(vector_key(self._embedder, text))
         self.sizes.append(len(text))
         self.tokens += chunk.token_count
+        self._vocabulary.add(text)
         found = terms(text)
         self._terms += len(found)
         for term in set(found):

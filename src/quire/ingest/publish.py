@@ -19,6 +19,7 @@ from quire.index.revision import (
     write_contents,
     write_manifest,
     write_statistics,
+    write_vocabulary,
 )
 from quire.index.seal import is_whole, seal
 from quire.ingest.contents import contents_of
@@ -58,6 +59,7 @@ def build_index(draft: Draft, vectors: Iterable[Vectors], width: int) -> None:
     )
     build_shard(draft.folder / "shard", entries, width=width, average=draft.average_length)
     write_statistics(draft.folder, draft.statistics)
+    write_vocabulary(draft.folder, draft.vocabulary)
     write_contents(draft.folder, contents_of(draft.title, [chunk for chunk, _ in draft.entries()]))
     seal(draft.folder)
 

@@ -18,6 +18,8 @@ ADMONITION = re.compile(r"^[ \t]*:{3,}[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\]|(.*))$
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$", re.MULTILINE)
 ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~$])")
+INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Signs without ink: soft hyphens, joints of no width, and those that turn the writing round."""
 _MATH = re.compile(r"(?<!\\)\$\$?")
 _SPACE = re.compile(r"\s+")
 
@@ -41,7 +43,8 @@ def inline_plain(text: str) -> str:
         return f"\x00{len(held) - 1}\x00"
 
     # Code and escapes first: `a[i][j]` is not a link, and \_x\_ is not emphasis.
-    text = CODE.sub(lambda m: hold(m[2].strip()), text.replace("\x00", " "))
+    text = INVISIBLE.sub("", text.replace("\x00", " "))
+    text = CODE.sub(lambda m: hold(m[2].strip()), text)
     text = ESCAPE.sub(lambda m: hold(m[1]), text)
     text = FOOTNOTE.sub("", text)
     text = IMAGE.sub(r"\1", text)

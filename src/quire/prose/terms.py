@@ -10,6 +10,7 @@ import snowballstemmer
 
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_CAMEL = re.compile(r"[a-z][A-Z]")
 _STEMMER = snowballstemmer.stemmer("english")
 
 STOPWORDS = frozenset(
@@ -31,6 +32,9 @@ STOPWORDS = frozenset(
     )
 )
 
+CAMEL_PART = 3
+"""Least length of a word within a word."""
+
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
@@ -48,10 +52,12 @@ def _expand(word: str) -> tuple[str, ...]:
     lower = word.lower().replace("’", "'").removesuffix("'s")
     parts = [p.lower() for p in _PART.findall(word)]
     whole = stem(lower) if lower.isalpha() else lower
-    if len(parts) == 1 or not parts or lower.isalpha():
+    if len(parts) == 1 or not parts or (lower.isalpha() and not _CAMEL.search(word)):
         return (whole,)
-    # An identifier matches as itself and by its words: `cmd_vel` is found by "cmd vel".
-    return (whole, *(stem(p) for p in parts if len(p) > 1 and p not in STOPWORDS))
+    # An identifier matches as itself and by its words: `cmd_vel` is found by "cmd vel". Without
+    # marks between them, only what is long enough is a word: `LaserScan` has two, `QoS` has none.
+    least = CAMEL_PART if lower.isalpha() else 2
+    return (whole, *(stem(p) for p in parts if len(p) >= least and p not in STOPWORDS))
 
 
 @lru_cache(maxsize=8192)

@@ -1,7 +1,7 @@
 """What a question names, told by its small words and by where its verb must stand."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quire.prose.terms import STOPWORDS
 
@@ -9,7 +9,7 @@ _VERB = "is|are|was|were|do|does|did|can|could|should|will|would|must|may|might|
 _ANY_VERB = re.compile(rf"\b(?:{_VERB})\b", re.I)
 _OPENING = re.compile(
     r"\s*(?:(?:so|and|but|or|ok|okay|please|now|then|also|yes|no|well)\b[,\s]*)*"
-    r"(?:(?P<order>(?:(?:tell|show|give|explain|describe|define|list|name|me|about)\b\s*)+)"
+    r"(?:(?P<order>(?:(?:tell|show|give|explain|describe|define|compare|contrast|list|name|me|about)\b\s*)+)"
     r"|(?:(?:in|on|at|to|for|by|from|with|of)\s+)?"
     r"(?P<ask>what|which|whose|whom|who|where|when|why|how)\b(?:\s+(?:often|long|far|fast)\b)?"
     rf"(?:(?P<short>['’]s\b)|\s+(?P<fronted>(?:[^\s,?]+\s+){{0,3}}?)(?P<verb>{_VERB})\b)?"
@@ -19,6 +19,11 @@ _OPENING = re.compile(
 _TOKEN = re.compile(r"[\w`/](?:[^\s,;:?!()\"“”]*[^\s,;:?!()\"“”.'’])?")
 _BE = ("is", "are", "was", "were", "'s", "’s")
 _READER = re.compile(r"\s*(?:i|you|we|one)\b", re.I)
+_EMPTY_IT = re.compile(r"\s*it\s+(?:takes?|costs?|\w+)\s+(?:(?:me|you|us|for \w+)\s+)?to\b", re.I)
+"""“How long does it take to …”: what is asked about begins after it."""
+_AND = re.compile(r"\s*(?:,|and|or)\s+(?:(?:an?|the)\s+)?", re.I)
+_SMALL_VERBS = ("need", "use", "work", "have", "mean", "make", "get", "give", "know", "say", "want")
+"""Verbs that carry no meaning to search by, and so end a run of words that do."""
 _PARTICLES = ("off", "out", "up", "down", "over")
 """Small words that may end a name, as in “safe torque off”."""
 
@@ -72,20 +77,26 @@ class Parsed:
 def parse(question: str) -> Parsed:
     """Take a question apart."""
     opening = _open(question)
+    if empty := _EMPTY_IT.match(question, opening.end):
+        opening = replace(opening, end=empty.end(), verb="", empty=True)
     runs = _runs(question, opening.end)
     clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
     acts = bool(runs) and _acts(opening, runs[0])
-    addressed = bool(_READER.match(question, opening.end))
-    if acts and (addressed or not opening.verb):
+    reader = _READER.match(question, opening.end)
+    addressed = bool(reader)
+    has_subject = acts and bool(opening.verb) and not addressed
+    subjects = 1
+    if acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
         runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
-    elif acts:
-        length = _subject(question, runs[0], be=opening.verb in _BE)
-        runs = [runs[0][:length], runs[0][length + 1 :], *runs[1:]]
+    elif has_subject:
+        subjects = _subjects(question, runs)
+        *first, run = runs[:subjects]
+        length = _subject(question, run, be=opening.verb in _BE)
+        runs = [*first, run[:length], run[length + 1 :], *runs[subjects:]]
     things = [_phrase(question, run) for run in map(_without_particle, runs) if run]
     if opening.fronted:
         clause = f"{opening.fronted.text} {clause}".strip()
-    has_subject = acts and opening.verb and not addressed
-    topic = _joined(question, things[:1] if has_subject else things)
+    topic = _joined(question, things[:subjects] if has_subject else things)
     return Parsed(
         things=(opening.fronted, *things) if opening.fronted else tuple(things),
         topic=topic or clause,
@@ -105,6 +116,8 @@ class _Opening:
     verb: str = ""
     fronted: Phrase | None = None
     """The thing asked for, where it is named between the question word and the verb."""
+    empty: bool = False
+    """Whether an “it” that means nothing stood in the subject's place."""
 
 
 def _open(question: str) -> _Opening:
@@ -134,7 +147,8 @@ def _runs(question: str, begin: int) -> list[_Run]:
         word = token[0].lower()
         joined = not question[end : token.start()].strip()
         end = token.end()
-        if word in STOPWORDS and not (word in _PARTICLES and joined and runs[-1]):
+        small = re.split("['’]", word)[0] in STOPWORDS
+        if small and not (word in _PARTICLES and joined and runs[-1]):
             runs.append([])
         elif joined:
             runs[-1].append(token)
@@ -146,7 +160,7 @@ def _runs(question: str, begin: int) -> list[_Run]:
 def _acts(opening: _Opening, subject: _Run) -> bool:
     """Whether a verb or another predicate follows the first thing that is named."""
     if not opening.verb:
-        return opening.ask in ("what", "who")
+        return opening.ask in ("what", "who") or opening.empty
     if opening.verb not in _BE:
         return True
     if opening.ask in ("where", "when"):
@@ -154,9 +168,22 @@ def _acts(opening: _Opening, subject: _Run) -> bool:
     return opening.ask in ("", "how", "why")
 
 
+def _small_verb_at(question: str, place: int) -> bool:
+    following = _TOKEN.search(question, place)
+    return following is not None and following[0].lower() in _SMALL_VERBS
+
+
+def _subjects(question: str, runs: list[_Run]) -> int:
+    """Give how many runs name who acts: two in “how do stocks and bonds differ”."""
+    together = len(runs) > 1 and _AND.fullmatch(question, runs[0][-1].end(), runs[1][0].start())
+    return 2 if together and len(runs[1]) > 1 else 1
+
+
 def _subject(question: str, run: _Run, *, be: bool) -> int:
     """Give how many words of “the depth camera measure” or “Isaac Sim render images” come first."""
     words = [token[0] for token in run]
+    if not be and _small_verb_at(question, run[-1].end()):
+        return len(words)
     without_last = max(1, len(words) - 1)
     if be or len(words[1:]) <= 1:
         return without_last

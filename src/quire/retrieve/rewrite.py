@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from quire.prose.terms import terms, words
+from quire.prose.terms import STOPWORDS, terms, words
+from quire.retrieve.choices import options_of, with_choice
+from quire.retrieve.corrections import Correction, correction_in
 from quire.retrieve.phrases import Parsed, Phrase, parse
 
 _COURTESY = re.compile(
@@ -12,11 +14,13 @@ _COURTESY = re.compile(
 )
 _BARE = re.compile(
     r"^\s*(?:and|but|ok(?:ay)?|so)?[,\s]*"
-    r"(why|how|when|where|who|really|for example|such as|like what"
-    r"|how so|why not|why is that|why so|in what way|how come"
-    r"|(?:can|could|would) you (?:give|show)(?: me)? (?:an )?examples?"
-    r"|(?:give|show)(?: me)? (?:an )?examples?"
-    r"|tell me more|go on|more|explain(?: more| that)?|elaborate|then)\W*$",
+    r"(?:please\s+)?(?:(?:can|could|would) you (?:please )?)?"
+    r"(why|how|when|where|who|really|for (?:example|instance)|such as|like what|meaning"
+    r"|how so|why not|why is that|why so|in what way|how come|since when|how exactly"
+    r"|(?:(?:give|show)(?: me)? )?(?:an? |some |another |more )?(?:concrete |simple )?examples?"
+    r"|(?:tell me |say |give me )?(?:some )?more(?: details?| about (?:it|that|this))?|go on"
+    r"|explain(?: more| that| it| this)?|elaborate|continue|then)"
+    r"(?:,? please)?\W*$",
     re.I,
 )
 _AND = re.compile(r"^\s*(?:and|but|so)[,\s]+", re.I)
@@ -25,8 +29,9 @@ _ASKS = re.compile(
     rf"(?!if\b|when\b).*\b(?:(?:what|which|who|whose|where|why|how)\b|{_VERB})", re.I
 )
 _ABOUT = re.compile(
-    r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)\W*$"
+    r"^\s*(?:(?:and|or|but|ok(?:ay)?|so|then|also|now)[,\s]+)?(?:what|how)\s+about\s+([^?]+?)[?.!…\s]*$"
     r"|^\s*(?:and|or|but)[,\s]+((?:[^\s?,]+\s+){0,5}[^\s?,]+)[?.\s]*$"
+    r"|^\s*((?:if|unless)\s+[^,?]{1,60}?)[?.…\s]*$"
     r"|^\s*((?:for|with|without|in|on|under|at|during)\s+(?:[^\s?,]+\s+){0,3}[^\s?,]+)\?[?\s]*$",
     re.I,
 )
@@ -42,10 +47,14 @@ _PRONOUN = re.compile(
     re.I,
 )
 _EMPTY = re.compile(
-    r"\b(?:is|was)\s+it\s+(?:true|possible|safe|worth|better|enough|necessary)\s+(?:that|to|\w+ing)\b"
+    r"\b(?:is|was|be|isn[’']t)\s+it\s+(?:(?!able|going|similar|close|due|subject|equal|here|there)"
+    r"\w+(?<!ed)\s+){1,3}?(?:that|to|if|for)\b"
+    r"|\bis\s+it\s+worth\s+\w+ing\b|\bit\s+(?:takes?|costs?)\s+(?:\w+\s+)?to\b"
     r"|\b(?:this|that) (?:book|chapter)\b",
     re.I,
 )
+_ITS = "(?:its|their|his|her)"
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "last", "next", "other")
 _POSSESSIVE = ("its", "their", "theirs", "his", "her")
 _OWNED = re.compile(
     r"\s+([\w-]+(?:\s+(?!(?:be|become|have|look|mean|work)\b)[\w-]+)?)"
@@ -53,23 +62,50 @@ _OWNED = re.compile(
 )
 _PLURAL = ("they", "them", "their", "theirs", "these", "those")
 _POINTING = ("this", "that", "these", "those")
-_CLAUSE = re.compile(r",|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I)
+_CLAUSE = re.compile(
+    r"[,;:]|\s[-–—]\s|\b(?:when|if|while|because|and|so|after|before|once|until)\b", re.I
+)
 _CHOICE = re.compile(
     r"\b(?:which|another|other|best|right) ones?\b|\bones?\W*$"
+    r"|\bof (?:the (?:two|three|four)|both)\b|^\s*which (?:is|are|has|have|would|should)\b"
+    r"|\b(?:both|either|neither)\W*$"
     r"|\bthe (?:former|latter)\b|\bthe (?:same|other|first|second)\W*$",
     re.I,
 )
 _ELLIPSIS = re.compile(
     r"^\s*(?:why not|what if|what else|how else|anything else)\b"
+    r"|^\s*(?:is|are) there (?:any |other |some )*\w+\W*$"
     r"|\b(?:the|any) (?:\w+ )?(?:drawback|downside|advantage|disadvantage|benefit|limitation"
     r"|alternative|difference|default|purpose|requirement|step|risk|trade-off|result|reason)s?\W*$",
     re.I,
 )
+_GENERIC = re.compile(
+    r"^\s*(?:what|which|how (?:many|much))(?: other)?(?: \w+){1,2}"
+    r" (?:do|should|can|could|would|must|will) (?:i|you|we|one)"
+    r"(?: (?:need|use|take|do|choose|pick|buy|get|have|know|start with))?\W*$",
+    re.I,
+)
+"""“What tools do I need?”: for what, the question before says."""
+_ACT = re.compile(r"(\w+(?: up| down| off| on| out)?) (?:it|them|that|this|these)\W*$", re.I)
+_PERSONAL = ("he", "she", "him", "his", "her")
+_SAME = re.compile(
+    r"^\s*(?:(?:does|is|would|will|and) )*(?:it |that )?(?:the same|likewise)"
+    r"(?: (?:hold|apply|go|true|be|work|happen)s?)?(?: true| too| also)?"
+    r" (?:for|to|of|with|in) (?P<new>[^?]+?)\W*$",
+    re.I,
+)
+_BESIDE = re.compile(r"\(([^()]+)\)\W*$")
+"""What was put in brackets here, to make an earlier question stand alone."""
+_ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])[A-Za-z0-9-]{2,9}\)")
 _COMPARED = re.compile(
     r"\b(?:faster|slower|better|worse|safer|cheaper|larger|smaller|higher|lower|easier|harder"
     r"|(?:more|less) \w+)\W*$",
     re.I,
 )
+
+MOST_WORDS = 8
+"""What is longer is no name that could stand for “it”, and no scrap of a question."""
+MOST_IN_BRACKETS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +114,44 @@ class Exchange:
 
     question: str
     headings: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    """Ids of the passages that its answer cites."""
+    answer: str = ""
+    """What was answered."""
 
 
 def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     """Give the question with what it leaves unsaid filled in; unchanged if it leaves nothing."""
     if not history:
         return question
-    last = history[-1]
+    # An abbreviation was put beside its long form for the search; it is no other thing.
+    last = replace(history[-1], question=_core(_ABBREVIATION.sub("", history[-1].question)))
     asked = _COURTESY.sub("", question)
+    if chosen := with_choice(asked, options_of(last.question, last.answer)):
+        return _AND.sub("", chosen)
+    return _asked_again(asked, last.question) or _filled(_AND.sub("", asked), last) or question
+
+
+def _core(question: str) -> str:
+    """Give the last sentence that asks, where there are several."""
+    asking = [one for one in re.split(r"(?<=[.?!])\s+", question.strip()) if one.endswith("?")]
+    return asking[-1] if asking else question
+
+
+def _asked_again(asked: str, previous: str) -> str | None:
+    """Give the earlier question as this one wants it asked again; nothing if it does not."""
     if found := _BARE.match(asked):
-        return _again(found[1], last.question)
+        return _again(found[1], previous)
     if found := _ABOUT.match(asked):
         new = next(group for group in found.groups() if group).strip()
         if not _ASKS.match(new):
-            return _swapped(last.question, new)
-    return _filled(_AND.sub("", asked), last) or question
+            return _swapped(previous, new)
+    if found := _SAME.match(asked):
+        return _swapped(previous, found["new"])
+    if _is_name_alone(asked) and any(thing.is_name for thing in parse(previous).things):
+        return _swapped(previous, asked.strip(" ?.!"))
+    meant = correction_in(asked)
+    return _put_right(previous, meant) if meant else None
 
 
 def question_with_topic(question: str, history: Sequence[Exchange]) -> str | None:
@@ -105,6 +164,8 @@ def question_with_topic(question: str, history: Sequence[Exchange]) -> str | Non
 
 def topic_of(exchange: Exchange) -> str:
     """Give the words an earlier question was about."""
+    if beside := _BESIDE.search(exchange.question):
+        return beside[1]
     return parse(exchange.question).topic or "".join(exchange.headings[:1])
 
 
@@ -120,9 +181,14 @@ def _again(word: str, previous: str) -> str:
 
 def _swapped(previous: str, new: str) -> str:
     """Ask the earlier question again, about something else."""
-    if not terms(new):
+    if all(word.lower() in STOPWORDS for word in words(new)):
         return previous
     before = parse(previous)
+    if found := _ACT.match(new):
+        # “How do I open it? And close it?”
+        reader = re.search(r"\b(?:i|you|we|one)\b", previous, re.I)
+        if reader and reader.end() < (before.things[0].start if before.things else 0):
+            return f"{previous[: reader.end()]} {found[1]} {before.things[0].full}?"
     if found := _ADJUNCT.match(new):
         word = found[1].lower()
         if word not in ("for", "with", "of") or re.search(rf"\b{word}\b", previous, re.I):
@@ -133,15 +199,41 @@ def _swapped(previous: str, new: str) -> str:
     own = Phrase(0, 0, text, article)
     if not before.things:
         return f"{previous.rstrip('?. ')}: {new}?"
-    old = max(before.things, key=lambda thing: _likeness(thing, own))
-    if one := re.fullmatch(r"(.+) ones?", text):
-        own = Phrase(0, 0, f"{one[1]} {old.text.split()[-1]}", article)
+    # “The speed of the fan – and the pump?” asks for another fan; “and its weight?”, for another
+    # of its measures.
+    things = before.things if re.match(_ITS, new, re.I) else before.things[::-1]
+    old = max(things, key=lambda thing: _likeness(thing, own))
+    if one := re.fullmatch(rf"(.+) ones?|(?:{'|'.join(_ORDINALS)})", text, re.I):
+        own = Phrase(0, 0, _of_its_kind(one[1] or text, old.text.split()), article)
     start = old.start - (len(old.article) + 1 if old.article else 0)
     return previous[:start] + own.full + previous[old.end :]
 
 
+def _is_name_alone(asked: str) -> bool:
+    """Whether it is nothing but a name with a question mark: “K2?”."""
+    own = parse(asked)
+    named = [thing for thing in own.things if thing.text == asked.strip(" ?.!")]
+    return asked.rstrip().endswith("?") and any(thing.is_name for thing in named)
+
+
+def _put_right(previous: str, meant: Correction) -> str:
+    """Ask the earlier question again, with what was meant in the place of what was not."""
+    if meant.old:
+        bare = _article_of(meant.old)[1]
+        found = re.search(rf"\b(?:(?:an?|the)\s+)?{re.escape(bare)}\b", previous, re.I)
+        if found:
+            return previous[: found.start()] + meant.new + previous[found.end() :]
+    return _swapped(previous, meant.new)
+
+
+def _of_its_kind(which: str, words: list[str]) -> str:
+    """Give “second violin concerto” for the second one, where the first was spoken of."""
+    rest = words[1:] if which.lower() in _ORDINALS and words[0].lower() in _ORDINALS else words[-1:]
+    return " ".join((which, *rest))
+
+
 def _article_of(new: str) -> tuple[str, str]:
-    found = re.match(r"(?:(a|an|the)|its|their|his|her)\s+(?=\S)", new, re.I)
+    found = re.match(rf"(?:(a|an|the)|{_ITS})\s+(?=\S)", new, re.I)
     return ((found[1] or "the").lower(), new[found.end() :]) if found else ("", new)
 
 
@@ -157,7 +249,11 @@ def _likeness(old: Phrase, new: Phrase) -> int:
 
 def _elsewhere(previous: str, before: Parsed, word: str, new: str) -> str:
     """Put “at night” in the place of “in fog”, or at the end."""
-    new = _PRONOUN.sub(lambda pronoun: _named(pronoun[0], before.topic), new)
+    topic = before.topic
+    if word in ("if", "when") and (clause := re.search(r"\b(?:if|when)\s+(.+)$", previous, re.I)):
+        # Who acts in that clause: “when a lease expires”.
+        topic = parse(f"does {clause[1]}").topic if not re.search(_VERB, clause[1]) else topic
+    new = _PRONOUN.sub(lambda pronoun: _named(pronoun[0], topic), new)
     kin = "|".join(_PLACES) if word in _PLACES else word
     for found in re.finditer(rf"\b(?:{kin})\s+", previous[before.begin :], re.I):
         start, after = (before.begin + place for place in found.span())
@@ -174,18 +270,26 @@ def _filled(asked: str, last: Exchange) -> str | None:
     topic = topic_of(last)
     if not topic or set(terms(topic)) <= set(terms(asked)):
         return None
-    aside = f"{asked.rstrip('?. ')} ({before.clause or topic})?"
-    if pronoun := _outward_pronoun(asked):
-        if _means_more(asked, pronoun, before):
-            return aside
+    said = topic if _BESIDE.search(last.question) else before.clause or topic
+    aside = f"{asked.rstrip('?. ')} ({_in_brackets(said)})?"
+    # “Who painted it?” leaves open who “he” is.
+    unknown = _PERSONAL if re.match(r"\s*who\b(?! (?:is|was|were))", last.question, re.I) else ()
+    if pronoun := _outward_pronoun(asked, unknown):
         if pronoun[0].lower() in _PLURAL:
             topic = next((thing.full for thing in before.things if thing.is_plural), topic)
+        if _means_more(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
+            return aside
         return _put(asked, pronoun, topic)
-    if _CHOICE.search(asked) or _ELLIPSIS.search(asked) or _is_scrap(asked):
+    if any(one.search(asked) for one in (_CHOICE, _ELLIPSIS, _GENERIC)) or _is_scrap(asked):
         return aside
-    if _COMPARED.search(asked) and " than " not in asked:
+    if _COMPARED.search(asked) and " than " not in asked and len(asked.split()) <= MOST_WORDS:
         return f"{asked.rstrip('?. ')} than {topic}?"
     return None
+
+
+def _in_brackets(said: str) -> str:
+    """Give words for between brackets: none of their own, and not too many."""
+    return " ".join(re.sub(r"[()]", " ", said).split()[:MOST_IN_BRACKETS])
 
 
 def _means_more(asked: str, pronoun: re.Match[str], before: Parsed) -> bool:
@@ -205,14 +309,14 @@ def _is_scrap(asked: str) -> bool:
     )
 
 
-def _outward_pronoun(asked: str) -> re.Match[str] | None:
+def _outward_pronoun(asked: str, unknown: Sequence[str] = ()) -> re.Match[str] | None:
     """Find the first word that points to something said before this question."""
     empty = [found.span() for found in _EMPTY.finditer(asked)]
     things = parse(asked).things
     for pronoun in _PRONOUN.finditer(asked):
         at = pronoun.start()
         own = [thing for thing in things if thing.end <= at]
-        if any(start <= at < end for start, end in empty):
+        if pronoun[0].lower() in unknown or any(start <= at < end for start, end in empty):
             continue
         if pronoun[0].lower() in _POSSESSIVE:
             inward = any(t.is_name or t.is_plural or t.article in ("a", "an") for t in own)

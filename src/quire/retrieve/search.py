@@ -47,10 +47,19 @@ class Searcher:
         self.options = options
 
     async def search(
-        self, index: Index, question: str, *, filters: Filters, top_k: int
+        self,
+        index: Index,
+        question: str,
+        *,
+        filters: Filters,
+        top_k: int,
+        also: Sequence[str] = (),
     ) -> SearchResult:
-        """Give the `top_k` best chunks of the index for a standalone question."""
-        hits, signals = await self.look(index, question, filters, top_k)
+        """Give the `top_k` best chunks of the index for a standalone question.
+
+        Chunks named in `also` are read beside those that are found, and judged like them.
+        """
+        hits, signals = await self.look(index, question, filters, top_k, also)
         if not hits:
             return SearchResult((), 0.0)
         answerability = self.calibration.answerability(answerability_features(signals))
@@ -69,7 +78,12 @@ class Searcher:
         return kept, self.evidence.rank(question, passages_of(kept), index.statistics)
 
     async def look(
-        self, index: Index, question: str, filters: Filters, top_k: int
+        self,
+        index: Index,
+        question: str,
+        filters: Filters,
+        top_k: int,
+        also: Sequence[str] = (),
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
         # The models release the interpreter lock, so other questions go on meanwhile.
@@ -79,6 +93,7 @@ class Searcher:
         found = _distinct(index.fetch(order[: top_k + 2 * SPARE]))
         # Exercises last: they have the words of a question, but no answer.
         found = sorted(found, key=lambda pair: pair[0].role == "exercises")[: top_k + SPARE]
+        found = _distinct([*found, *(one for one in index.fetch(also) if filters.allow(one[0]))])
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
         hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k)
         return hits, Signals(

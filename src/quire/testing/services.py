@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from quire.answer.models import ModelFor, choose_model
+from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
 from quire.compose import Services, books_folder
@@ -26,6 +27,7 @@ def build_services(
     embedder: HashEmbedder | None = None,
     model: ModelFor | None = None,
     judge: Judge | None = None,
+    options: AnswerOptions | None = None,
 ) -> Services:
     """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
     settings = Settings(data_dir=data_dir)
@@ -36,6 +38,6 @@ def build_services(
     threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
-    pipeline = Pipeline(library, searcher, judge, threads, chosen, settings.answer)
+    pipeline = Pipeline(library, searcher, judge, threads, chosen, options or settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
     return Services(settings, embedder, library, searcher, threads, pipeline, receipts)

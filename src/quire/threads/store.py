@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -10,9 +10,13 @@ from sqlalchemy import Row, delete, event, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from quire.domain import Answer, Message, Thread
+from quire.conversation import AnswerEntry, Message, Thread
+from quire.domain import Answer, AnswerState
 from quire.errors import StoreUnavailable
-from quire.threads.tables import MESSAGES, METADATA, THREADS
+from quire.threads.tables import ANSWERS, MESSAGES, METADATA, THREADS
+
+STATED = select(MESSAGES, ANSWERS.c.state).outerjoin(ANSWERS, ANSWERS.c.id == MESSAGES.c.id)
+"""Messages, the answers among them with their state."""
 
 
 class SqlThreadStore:
@@ -54,17 +58,30 @@ class SqlThreadStore:
             ).first()
             if found is None:
                 return None
-            wanted = select(MESSAGES).where(MESSAGES.c.thread_id == thread_id)
+            wanted = STATED.where(MESSAGES.c.thread_id == thread_id)
             newest = wanted.order_by(MESSAGES.c.position.desc())
             rows = (await connection.execute(newest.limit(last) if last else newest)).all()
         return _thread(found, tuple(_message(row) for row in reversed(rows)))
 
     async def answer(self, answer_id: str) -> Message | None:
-        """Read one answer with its record, whichever thread it stands in."""
-        wanted = select(MESSAGES).where(MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant")
+        """Read one finished answer with its record, whichever thread it stands in."""
+        wanted = STATED.where(MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant")
         async with self._connection() as connection:
             row = (await connection.execute(wanted)).first()
         return _message(row) if row else None
+
+    @asynccontextmanager
+    async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
+        """Log an answer while it is made; one that is given up leaves nothing behind."""
+        async with self._connection() as connection:
+            await connection.execute(insert(ANSWERS).values(**_logged(entry)))
+        try:
+            yield
+        except BaseException:
+            with suppress(StoreUnavailable):
+                async with self._connection() as connection:
+                    await connection.execute(delete(ANSWERS).where(ANSWERS.c.id == entry.id))
+            raise
 
     async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
         """Add a question and its answer, creating the thread if it is new."""
@@ -96,6 +113,32 @@ class SqlThreadStore:
                 for place, message in enumerate(messages)
             ]
             await connection.execute(insert(MESSAGES), rows)
+            known = ANSWERS.c.id == answer.id
+            logged = await connection.execute(
+                update(ANSWERS).where(known).values(state=answer.state)
+            )
+            if not logged.rowcount:
+                await connection.execute(insert(ANSWERS).values(**_logged(answer)))
+
+    async def deliver(self, answer_id: str) -> None:
+        """Note that the reader has got all of an answer; one that is flagged stays so."""
+        checked = (ANSWERS.c.id == answer_id) & (ANSWERS.c.state == "validated")
+        async with self._connection() as connection:
+            await connection.execute(update(ANSWERS).where(checked).values(state="delivered"))
+
+    async def answers(
+        self, *, state: AnswerState | None, limit: int, offset: int
+    ) -> Sequence[AnswerEntry]:
+        """Give logged answers, in one state if it is named, the newest first."""
+        wanted = select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record).outerjoin(
+            MESSAGES, MESSAGES.c.id == ANSWERS.c.id
+        )
+        if state:
+            wanted = wanted.where(ANSWERS.c.state == state)
+        newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
+        async with self._connection() as connection:
+            rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
+        return [_entry(row) for row in rows]
 
     async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:
         """Give threads without their messages, the newest activity first."""
@@ -108,6 +151,7 @@ class SqlThreadStore:
         """Delete a thread and all that belongs to it; `False` if there was none."""
         async with self._connection() as connection:
             await connection.execute(delete(MESSAGES).where(MESSAGES.c.thread_id == thread_id))
+            await connection.execute(delete(ANSWERS).where(ANSWERS.c.thread_id == thread_id))
             gone = await connection.execute(delete(THREADS).where(THREADS.c.id == thread_id))
         return gone.rowcount > 0
 
@@ -139,6 +183,23 @@ def _thread(row: Row[Any], messages: tuple[Message, ...]) -> Thread:
 def _message(row: Row[Any]) -> Message:
     fields = {k: v for k, v in row._mapping.items() if k not in ("thread_id", "position")}
     return Message(**fields)
+
+
+def _logged(answer: Answer | AnswerEntry) -> dict[str, Any]:
+    return {
+        "id": answer.id,
+        "thread_id": answer.thread_id,
+        "book": answer.book,
+        "question": answer.question,
+        "state": answer.state,
+        "created_at": answer.created_at,
+    }
+
+
+def _entry(row: Row[Any]) -> AnswerEntry:
+    fields = dict(row._mapping)
+    text, record = fields.pop("content"), fields.pop("record") or {}
+    return AnswerEntry(text=text, unsupported=tuple(record.get("unsupported", ())), **fields)
 
 
 def _row(message: Message, thread_id: str, position: int) -> dict[str, Any]:

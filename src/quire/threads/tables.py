@@ -51,6 +51,19 @@ THREADS = Table(
     Index("threads_by_update", "updated_at"),
 )
 
+ANSWERS = Table(
+    "answers",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    # No foreign key: an answer is logged before its thread exists.
+    Column("thread_id", String(36), nullable=False, index=True),
+    Column("book", String(64), nullable=False),
+    Column("question", Text, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index("answers_by_state", "state", "created_at"),
+)
+
 MESSAGES = Table(
     "messages",
     METADATA,

@@ -4,16 +4,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from quire.prose.plain import inline_plain
+from quire.prose.plain import INVISIBLE
 from quire.prose.sentences import Kind, Span, split_spans
 
-_MARKS = r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()"
-_LEADING_MARKS = re.compile(rf"(?:{_MARKS})+")
-_MARK_TO_COME = re.compile(rf"(?:{_MARKS})*\s*\[[\d,;\s]*")
-_INLINE = re.compile(r"(?<!`)`+(?!`)[^`]+`+|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
-_MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}")
+_LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*(?:[,;&–-]|,?\s*and)\s*\d{1,3})*"
+"""Numbers of passages; `[0, 1]` is an interval."""
+_WORD = r"(?:see\s+)?(?:sources?|passages?|references?|refs?\.?|citations?)\s*:?\s*#?"
+_MARKS = (
+    rf"\s*(?:\[\s*(?:\^|{_WORD}\s*)?(?P<square>{_LIST})\s*\](?!\()"
+    rf"|【\s*(?P<lens>{_LIST})[^】\n]{{0,20}}】"
+    rf"|\(\s*{_WORD}\s*(?P<round>{_LIST})\s*\))"
+)
+_INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n)+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
+_UNNAMED = re.sub(r"\?P<\w+>", "?:", _MARKS)
+_LEADING_MARKS = re.compile(rf"(?:{_UNNAMED})+", re.I)
+_MARK_TO_COME = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
+"""What may become a mark with the next word; also one that may yet turn out to be a link."""
+_MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}", re.I)
 """A mark, or code and math, which are stepped over: `ranges[0]` names no passage."""
 _OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
+_TITLE = re.compile(r"^[ \t]*(:{3,}[^\n]*\w[^\n]*?)[ \t]*$", re.M)
 _BETWEEN_ROWS = re.compile(r"\s*(?:\|[-:| \t]*\s*)?")
 _BLANK_LINE = re.compile(r"[ \t]*\n[ \t]*\n")
 
@@ -23,18 +33,21 @@ class Piece:
     """One sentence, item, table or code block of an answer, with the passages it names."""
 
     lead: str
-    """White space and list markup before the words."""
+    """White space and markup of lists and quotes before the words; it says nothing itself."""
     text: str
     """The words, without marks."""
     marks: tuple[int, ...]
     kind: Kind
 
     @property
-    def is_claim(self) -> bool:
-        """Whether it states something that can be true or false."""
-        words = inline_plain(self.text)
-        # “No.” says something too, though none of its words would be searched for.
-        return self.kind != "heading" and not words.endswith("?") and bool(re.search(r"\w", words))
+    def is_block(self) -> bool:
+        """Whether it is code, a formula or a table, behind which nothing can stand on its line."""
+        return self.kind in ("code", "row", "math")
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether it says nothing without what follows it."""
+        return self.kind == "heading" or self.text.rstrip("*_ ").endswith(":")
 
 
 class PieceReader:
@@ -46,7 +59,8 @@ class PieceReader:
 
     def feed(self, text: str) -> Iterator[Piece]:
         """Take more text and give the pieces it completes."""
-        self._held += text
+        # What has no ink could part a word or a number that the reader sees whole.
+        self._held += INVISIBLE.sub("", text)
         open_from = _open_from(self._held)
         # The last span may go on, and the one before it may still get its mark.
         for span in _joined(self._held)[:-1]:
@@ -85,12 +99,12 @@ def split_pieces(text: str) -> tuple[Piece, ...]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     """Give the passage numbers of every mark in the text."""
-    marks = (mark[1] for mark in _MARK.finditer(text) if mark[1])
-    return tuple(int(number) for mark in marks for number in re.split(r"\D+", mark))
+    marks = (mark[mark.lastgroup] for mark in _MARK.finditer(text) if mark.lastgroup)
+    return tuple(int(number) for mark in marks for number in re.findall(r"\d+", mark))
 
 
 def _without_marks(text: str) -> str:
-    return _MARK.sub(lambda found: "" if found[1] else found[0], text)
+    return _MARK.sub(lambda found: "" if found.lastgroup else found[0], text)
 
 
 def _open_from(text: str) -> int:
@@ -104,7 +118,7 @@ def _open_from(text: str) -> int:
 def _joined(text: str) -> list[Span]:
     """Join table rows that follow each other, and drop spans that are only marks."""
     spans: list[Span] = []
-    for span in split_spans(text):
+    for span in _with_titles(text):
         if _LEADING_MARKS.fullmatch(span.of(text)):
             continue
         marks = _LEADING_MARKS.match(text, span.start)
@@ -114,6 +128,17 @@ def _joined(text: str) -> list[Span]:
         else:
             spans.append(Span(_skip_space(text, start), span.end, span.kind))
     return spans
+
+
+def _with_titles(text: str) -> Iterator[Span]:
+    """Give the spans, and as a heading what an admonition's first line says besides them."""
+    done = 0
+    for span in (*split_spans(text), Span(len(text), len(text))):
+        for title in _TITLE.finditer(text, done, span.start):
+            yield Span(title.start(1), title.end(1), "heading")
+        done = span.end
+        if span.start < span.end:
+            yield span
 
 
 def _is_next_row(text: str, spans: list[Span], span: Span) -> bool:

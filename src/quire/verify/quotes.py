@@ -3,13 +3,17 @@
 import re
 from functools import lru_cache
 
+from quire.prose.plain import INVISIBLE
+
 
 @lru_cache(maxsize=2048)
 def _folded(text: str) -> tuple[str, tuple[int, ...]]:
-    """Fold runs of white space to one space; give the folded text and where each character was."""
+    """Fold white space, drop what has no ink; give the text left and where each character was."""
     folded: list[str] = []
     places: list[int] = []
     for match in re.finditer(r"\s+|\S", text):
+        if INVISIBLE.match(match[0]):
+            continue
         folded.append(" " if match[0].isspace() else match[0])
         places.append(match.start())
     return "".join(folded), tuple(places)
@@ -20,7 +24,7 @@ def find_quote(passage: str, words: str) -> tuple[int, int] | None:
 
     Whole words and numbers only: “10 Hz” does not stand in “110 Hz” nor “5 m” in “2.5 m”.
     """
-    needle = " ".join(words.split())
+    needle = " ".join(INVISIBLE.sub("", words).split())
     if not needle:
         return None
     folded, places = _folded(passage)

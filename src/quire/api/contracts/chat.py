@@ -12,6 +12,7 @@ from pydantic import (
     StringConstraints,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from quire.api.contract import WireEvent
@@ -23,14 +24,15 @@ from quire.domain import (
     Confidence,
     Filters,
     Hit,
+    Prefix,
     Question,
+    Wanted,
 )
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 PREVIEW = 500
 UUID_VERSION = 4
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Names = Annotated[list[str], Field(max_length=20)]
 
 
 class Wire(BaseModel):
@@ -39,13 +41,51 @@ class Wire(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class ChatFilters(Wire):
-    """Restricts the search to parts of the book."""
+class BeginsWith(Wire):
+    """Matches whatever begins with `prefix`."""
 
-    chapter: str | Names | None = None
-    """Chapter title, or several of which any may match."""
-    section: str | Names | None = None
-    """Section title, or several of which any may match."""
+    prefix: str = Field(max_length=1000)
+
+
+Value = Annotated[str, StringConstraints(max_length=1000)] | BeginsWith
+Values = Value | Annotated[list[Value], Field(max_length=20)] | None
+
+
+class ChatFilters(Wire):
+    """Restricts the search to parts of the book.
+
+    Each field takes a text that must be equal, `{"prefix": "…"}`, or a list of these of which any
+    may match; where several fields are given, all must match.
+    """
+
+    chapter: Values = None
+    """Chapter title."""
+    section: Values = None
+    """Section title."""
+    url: Values = None
+    """Address of the section on the published site, with its anchor."""
+    source_file: Values = None
+    """Path of the page's source file below the book's folder."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, data: Any) -> Any:
+        said = data if isinstance(data, dict) else {}
+        unknown = [name for name in said if name not in cls.model_fields]
+        if unknown:
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"there is no filter {', '.join(map(repr, unknown))}; known: {known}")
+        return data
+
+    def wanted(self, name: str) -> Wanted:
+        """Give the values of one field."""
+        value: Values = getattr(self, name)
+        values = value if isinstance(value, list) else [value]
+        return tuple(
+            Prefix(one.prefix) if isinstance(one, BeginsWith) else one
+            for one in values
+            if one is not None
+        )
 
 
 class ChatRequest(Wire):
@@ -148,9 +188,10 @@ class CheckedClaim(Wire):
 
     text: str
     start: int
-    """Where it begins in `response`."""
+    """Where it begins in `response`; of one that was withheld, where it would have."""
     end: int
-    verdict: Literal["supported", "partly", "unsupported", "not_a_claim"]
+    verdict: Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
+    """`contradicted`: the book says otherwise; the citations then say what it says."""
     probability: float = Field(ge=0, le=1)
     citations: list[Quote]
 
@@ -193,7 +234,7 @@ class ChatResponse(Wire):
     answer_id: str
     claims: list[CheckedClaim]
     unsupported_claims: list[str]
-    """What the model claimed and the book does not support; not part of `response`."""
+    """What the model claimed and the book does not support; by default not part of `response`."""
     standalone_question: str
     """The question as it was searched for."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
@@ -227,7 +268,7 @@ class Chat:
             thread_id=body.session_id,
             top_k=body.top_k,
             threshold=body.similarity_threshold,
-            filters=Filters(chapter=_names(filters.chapter), section=_names(filters.section)),
+            filters=Filters(**{name: filters.wanted(name) for name in ChatFilters.model_fields}),
             selected_text=body.user_context if body.context_mode == "user_provided" else None,
         )
 
@@ -244,7 +285,7 @@ class Chat:
             should_answer=confidence.should_answer,
             answer_id=answer.id,
             claims=[checked_claim(claim) for claim in answer.claims],
-            unsupported_claims=[claim.text for claim in answer.withheld],
+            unsupported_claims=[claim.text for claim in answer.unsupported],
             standalone_question=answer.standalone_question,
             context_mode=answer.mode,
             missing_terms=list(answer.lacks),
@@ -286,12 +327,6 @@ class Chat:
 
 def _dump(model: BaseModel) -> Any:
     return model.model_dump(mode="json")
-
-
-def _names(value: str | list[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _source(number: int, hit: Hit) -> Source:

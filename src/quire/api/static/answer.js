@@ -22,6 +22,10 @@ const CONFIDENCE = {
   low: "Low confidence: the book touches on this only in part",
   insufficient: "The book does not answer this",
 };
+const UNPROVEN = {
+  unsupported: "The book does not support this.",
+  contradicted: "The book says otherwise:",
+};
 const PREVIEW = 200;
 const NEAREST = 3;
 
@@ -177,6 +181,7 @@ export class TurnView {
     return [
       make("h3", {}, "Sources"),
       make("ul", { class: "sources" }, ...sources),
+      this.unproven(),
       this.withheld(),
       make(
         "p",
@@ -187,8 +192,33 @@ export class TurnView {
     ].filter(Boolean);
   }
 
+  unproven() {
+    const unproven = this.turn.claims.filter(({ verdict }) => UNPROVEN[verdict]);
+    if (!unproven.length) return null;
+    return make(
+      "div",
+      { class: "unproven" },
+      make("h3", {}, "Shown without proof"),
+      make(
+        "ul",
+        {},
+        ...unproven.map(({ text, verdict, citations }) =>
+          make(
+            "li",
+            {},
+            plainText(text),
+            make("p", { class: "note" }, UNPROVEN[verdict]),
+            ...citations.flatMap((quote) => this.quote(quote, isCode(text))),
+          ),
+        ),
+      ),
+    );
+  }
+
   withheld() {
-    const { withheld } = this.turn;
+    // An operator may have unsupported statements shown; these are in the text, with their warning.
+    const shown = new Set(this.turn.claims.map(({ text }) => text));
+    const withheld = this.turn.withheld.filter((text) => !shown.has(text));
     if (!withheld.length) return null;
     const summary =
       withheld.length === 1

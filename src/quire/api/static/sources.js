@@ -7,8 +7,13 @@ export function place({ chapter, section }) {
 
 /** Gives the sources that a claim of the answer cites, in the order of their numbers. */
 export function citedSources({ claims, sources }) {
-  const cited = new Set(claims.flatMap((claim) => claim.citations.map((quote) => quote.chunk_id)));
+  const cited = new Set(claims.flatMap(proofs).map((quote) => quote.chunk_id));
   return sources.filter((source) => cited.has(source.chunk_id));
+}
+
+/** Gives the quotes that prove a claim; those of a contradicted one speak against it. */
+function proofs({ verdict, citations }) {
+  return verdict === "contradicted" ? [] : citations;
 }
 
 /** Links to the page of the book that this service shows, at the words the citation or source names. */
@@ -24,7 +29,7 @@ export function contextLink({ book, sources }, { chunk_id: chunkId, url }) {
 /** Writes the answer with every quote that proves it, for pasting elsewhere. */
 export function copyable({ text, claims }) {
   const quotes = claims
-    .flatMap((claim) => claim.citations)
+    .flatMap(proofs)
     .toSorted((a, b) => a.number - b.number)
     .map((quote) => `[${quote.number}] ${place(quote)}: “${oneLine(quote.quote)}” ${quote.url}`);
   return `${text}\n\nSources\n${[...new Set(quotes)].join("\n")}\n`;

@@ -1,0 +1,224 @@
+"""`quire bench grounding`, `adversarial` and `scripted`: how well claims are checked."""
+
+import asyncio
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from quire.cli.options import book_option, data_option, settings_from
+from quire.compose import build, build_judge, build_library
+from quire.evals import adversarial as lies
+from quire.evals import scripted as scripts
+from quire.evals.grounding import (
+    GroundingSet,
+    Judged,
+    find_sets,
+    judge_examples,
+    judge_name,
+    judge_threshold,
+    read_grounding,
+)
+from quire.evals.grounding_figures import figures
+from quire.evals.grounding_report import SHOWN, write_grounding_report, write_plain_report
+from quire.ports import Judge
+from quire.settings import Settings
+
+if TYPE_CHECKING:
+    from quire.answer.models import ModelFor
+
+OUT = click.option("--out", type=click.Path(path_type=Path), help="Folder of the reports.")
+LIMIT = click.option("--limit", type=click.IntRange(1), help="Take a random sample of this size.")
+
+
+@click.command()
+@click.argument("sets", nargs=-1)
+@LIMIT
+@click.option(
+    "--shared",
+    envvar="QUIRE_SHARED",
+    type=click.Path(path_type=Path),
+    default=Path("../shared"),
+    show_default=True,
+    help="Folder that holds `data/grounding` (QUIRE_SHARED).",
+)
+@OUT
+@data_option
+def grounding(
+    *,
+    sets: tuple[str, ...],
+    limit: int | None,
+    shared: Path,
+    out: Path | None,
+    data_dir: Path | None,
+) -> None:
+    """Check the claims of labelled SETS and report how well what is unsupported is found.
+
+    A set is a folder with `data.jsonl`, or the name of one in the shared folder; without SETS all
+    of those are taken.
+    """
+    settings = settings_from(data_dir)
+    judge = build_judge(settings)
+    console = Console()
+    names = ("set", *SHOWN, "as shown: P", "R", "F1", "floor: AUROC", "span F1", "ms p50", "p95")
+    table = Table(*names, title=f"judge {judge_name(judge)}")
+    for folder in find_sets(sets, shared):
+        asked = read_grounding(folder, limit)
+        results = _judged(asked, judge, console)
+        seen = figures(results, judge_threshold(judge))
+        page = write_grounding_report(
+            out or settings.data_dir / "reports", asked, judge_name(judge), results, seen
+        )
+        console.print(f"{page}")
+        table.add_row(asked.name, *_cells(seen))
+    console.print(table)
+
+
+def _judged(asked: GroundingSet, judge: Judge, console: Console) -> list[Judged]:
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(f"Judging {asked.name}", total=len(asked.examples))
+        return judge_examples(
+            asked.examples, judge, lambda done, _: bar.update(task, completed=done)
+        )
+
+
+def _cells(seen: dict[str, Any]) -> list[str]:
+    values = [seen["judge"][name] for name in SHOWN]
+    values += [seen["as_shown"][name] for name in ("precision", "recall", "f1")]
+    values += [seen["floor"]["auroc"], seen["spans"] and seen["spans"]["f1"]]
+    return ["" if v is None else str(v) for v in (*values, seen["ms_p50"], seen["ms_p95"])]
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--show", is_flag=True, help="Print what was missed in the dev half.")
+@book_option
+@OUT
+@data_option
+def adversarial(
+    *, path: Path, show: bool, book: str | None, out: Path | None, data_dir: Path | None
+) -> None:
+    """Judge altered claims of the set at PATH, and their true twins, by the book's passages."""
+    settings = settings_from(data_dir)
+    judge, library = build_judge(settings), build_library(settings)
+    items = lies.read_adversarial(path)
+    console = Console()
+    try:
+        with Progress(console=console, transient=True) as bar:
+            task = bar.add_task("Judging", total=len(items))
+            tried = lies.try_all(
+                items, library.open(book), judge, lambda done, _: bar.update(task, completed=done)
+            )
+    finally:
+        library.close()
+    for one in tried:
+        # What is missed in the test half stays unseen, or it would be tuned to.
+        if show and one.item.half == "dev" and not one.caught:
+            console.print(f"{one.item.id} ({one.item.kind}): {one.item.altered}", highlight=False)
+    seen = lies.figures(tried)
+    rows = list(_rows(seen))
+    _print(console, rows, f"judge {judge_name(judge)}")
+    page = write_plain_report(
+        out or settings.data_dir / "reports",
+        f"adversarial-{path.stem}",
+        f"Altered claims: {path.stem}",
+        [lies.row_of(one) for one in tried],
+        seen,
+        rows,
+        judge=judge_name(judge),
+    )
+    console.print(f"{page}")
+
+
+def _rows(seen: dict[str, Any]) -> list[list[str]]:
+    rows = [["half", "kind", "altered caught", "twins kept", "of them reworded", "AUROC"]]
+    for half, kinds in seen.items():
+        for kind, one in kinds.items():
+            kept = f"{one['reworded_kept']}/{one['reworded']}"
+            caught = f"{one['caught']}/{one['items']}"
+            rows.append([half, kind, caught, f"{one['kept']}/{one['items']}", kept, one["auroc"]])
+    return [[str(cell) for cell in row] for row in rows]
+
+
+def _print(console: Console, rows: list[list[str]], title: str) -> None:
+    table = Table(*rows[0], title=title)
+    for row in rows[1:]:
+        table.add_row(*row, end_section=row[1] == "all")
+    console.print(table)
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--half", type=click.Choice(lies.HALVES), default="test", show_default=True, help="Which half."
+)
+@LIMIT
+@click.option("--at-most", type=float, help="Fail if a larger share of what is false is shown.")
+@book_option
+@OUT
+@data_option
+def scripted(  # noqa: PLR0913 - one for each option
+    *,
+    path: Path,
+    half: lies.Half,
+    limit: int | None,
+    at_most: float | None,
+    book: str | None,
+    out: Path | None,
+    data_dir: Path | None,
+) -> None:
+    """Let a scripted model mix true, altered and invented sentences; count what readers see."""
+    settings = settings_from(data_dir)
+    items = [item for item in lies.read_adversarial(path) if item.half == half]
+    console = Console()
+    played = asyncio.run(_play(settings, items, book, limit, console))
+    seen = scripts.figures(played)
+    rows = [["what", "sentences", "shown", "with the right quote"]]
+    rows += [[truth, *map(str, seen[truth].values())] for truth in scripts.TRUTHS]
+    judge = judge_name(build_judge(settings))
+    _print(console, rows, f"{seen['answers']} answers, judge {judge}")
+    console.print(
+        f"false sentences shown: {seen['false_shown']} of {seen['false_sentences']} "
+        f"({seen['false_shown_share']:.1%}); shown without a verdict: {seen['without_verdict']}",
+        highlight=False,
+    )
+    page = write_plain_report(
+        out or settings.data_dir / "reports",
+        f"scripted-{path.stem}-{half}",
+        f"A scripted model: {path.stem}, {half}",
+        [scripts.row_of(one) for one in played],
+        seen,
+        rows,
+        judge=judge,
+    )
+    console.print(f"{page}")
+    sys.exit(int(at_most is not None and seen["false_shown_share"] > at_most))
+
+
+async def _play(
+    settings: Settings,
+    items: list[lies.Alteration],
+    book: str | None,
+    limit: int | None,
+    console: Console,
+) -> list[scripts.Played]:
+    from quire.testing.scripted import reads_then_writes
+
+    on_stage: list[scripts.Script] = []
+    model: ModelFor = lambda _: reads_then_writes(on_stage[-1].sections, on_stage[-1].write)  # noqa: E731
+    played = []
+    with TemporaryDirectory() as folder, Progress(console=console, transient=True) as bar:
+        # What a lying model was asked is no conversation of the reader's.
+        store = {"database_url": f"sqlite+aiosqlite:///{folder}/threads.db"}
+        wired = build(settings.model_copy(update=store), model=("scripted", model))
+        async with wired as services:
+            written = scripts.write_scripts(items, services.library.open(book))[:limit]
+            for script in bar.track(written, description="Answering"):
+                on_stage.append(script)
+                played.append(await scripts.play(script, services.answerer, book))
+    return played

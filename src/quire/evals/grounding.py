@@ -1,0 +1,236 @@
+"""Measure verification on labelled sets: is what the context does not support told apart?
+
+A set is a folder with `data.jsonl` (`id`, `context`, `response`, `label` with 1 for unsupported,
+`spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims and
+checked as the service does with an answer, and is as bad as its least supported claim.
+"""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quire.domain import VerdictKind
+from quire.errors import BadRequest
+from quire.evals.checking import check_text, hits_from
+from quire.evals.detection import SEED, Span
+from quire.ports import Judge
+from quire.prose.plain import inline_plain
+from quire.prose.sentences import split_spans
+from quire.prose.terms import terms
+
+DATA = "data.jsonl"
+PASSAGE = 1200
+"""Characters of a passage, about as many as a chunk of a book has."""
+THRESHOLD = 0.5
+"""The score from which a claim counts as unsupported, for judges that name none of their own."""
+_NUMBERED = re.compile(r"^passage \d+:", re.M | re.I)
+
+Progress = Callable[[int, int], None]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A response to judge, what it must be judged by, and the truth about it."""
+
+    id: str
+    passages: tuple[str, ...]
+    response: str
+    unsupported: bool
+    label: str
+    """The set's own name of the label, where it tells more than two apart."""
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingSet:
+    """A labelled set."""
+
+    name: str
+    examples: tuple[Example, ...]
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedClaim:
+    """What the judge said about one claim of a response."""
+
+    text: str
+    place: Span | None
+    """Where the claim stands in the response; `None` if marks were cut out of it."""
+    kind: VerdictKind
+    supported: float
+    """The judge's probability that the context supports it."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A response with its claims."""
+
+    example: Example
+    claims: tuple[JudgedClaim, ...]
+    floor: float
+    """The share of its words of meaning that the context does not have."""
+
+    @property
+    def score(self) -> float:
+        """How likely something in it is unsupported: the worst claim; 0 if nothing is claimed."""
+        return max((1 - claim.supported for claim in self.claims), default=0.0)
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the service would hold back any part of it."""
+        return any(claim.kind != "supported" for claim in self.claims)
+
+
+def find_sets(names: Sequence[str], shared: Path) -> list[Path]:
+    """Give the folders of sets: paths, or names below `shared/data/grounding`; all without names.
+
+    Raises:
+        BadRequest: there is no such set.
+    """
+    home = shared / "data" / "grounding"
+    if not names:
+        found = sorted(path.parent for path in home.glob(f"*/{DATA}"))
+        if not found:
+            raise BadRequest(
+                f"{home} holds no sets; name a folder with {DATA}, or set QUIRE_SHARED."
+            )
+        return found
+    folders = []
+    for name in names:
+        folder = next((p for p in (Path(name), home / name) if (p / DATA).is_file()), None)
+        if folder is None:
+            raise BadRequest(f"Neither {name} nor {home / name} holds {DATA}.")
+        folders.append(folder)
+    return folders
+
+
+def read_grounding(folder: Path, limit: int | None = None) -> GroundingSet:
+    """Read a set, or a random sample of it that is the same on every run.
+
+    Raises:
+        BadRequest: a line is not what it should be; the message names it.
+    """
+    examples = list(_examples(folder / DATA))
+    if limit and limit < len(examples):
+        chosen = random.Random(SEED).sample(range(len(examples)), limit)  # noqa: S311 - no secret
+        examples = [examples[place] for place in sorted(chosen)]
+    meta = folder / "META.json"
+    known = json.loads(meta.read_text("utf-8")) if meta.is_file() else {}
+    return GroundingSet(folder.resolve().name, tuple(examples), known)
+
+
+def _examples(path: Path) -> Iterator[Example]:
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"{path} cannot be read: {error}.") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield example_of(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadRequest(
+                f"{path}, line {number}: no JSON with `id`, `context`, `response` and `label`."
+            ) from error
+
+
+def example_of(row: Row) -> Example:
+    """Read one row of any of the sets."""
+    unsupported = bool(int(row["label"]))
+    spans = tuple((int(span["start"]), int(span["end"])) for span in row.get("spans") or ())
+    return Example(
+        id=str(row["id"]),
+        passages=tuple(passages_of(row)),
+        response=str(row["response"]),
+        unsupported=unsupported,
+        label=str(row.get("label_name") or ("unsupported" if unsupported else "supported")),
+        spans=spans,
+    )
+
+
+def passages_of(row: Row) -> list[str]:
+    """Cut the context into passages, at the set's own seams where it has some."""
+    sentences = row.get("context_sentences")
+    if sentences:
+        # A blank line between: a caption without a period is no part of the next sentence.
+        return _packed([str(sentence) for sentence in sentences], "\n\n")
+    context = str(row["context"])
+    marks = [mark.start() for mark in _NUMBERED.finditer(context)]
+    if marks:
+        ends = [*marks[1:], len(context)]
+        parts = [context[start:end] for start, end in zip(marks, ends, strict=True)]
+        return [_NUMBERED.sub("", part).strip() for part in parts]
+    paragraphs = [part for part in re.split(r"\n\s*\n", context) if part.strip()]
+    return _packed([piece for part in paragraphs for piece in _cut(part)], "\n\n")
+
+
+def _cut(paragraph: str) -> list[str]:
+    """Cut a paragraph that is too long for a passage between its sentences."""
+    if len(paragraph) <= PASSAGE:
+        return [paragraph]
+    starts = [span.start for span in split_spans(paragraph)] or [0]
+    ends = [*starts[1:], len(paragraph)]
+    return _packed([paragraph[a:b].strip() for a, b in zip(starts, ends, strict=True)], " ")
+
+
+def _packed(parts: Sequence[str], glue: str) -> list[str]:
+    packed: list[str] = []
+    for part in parts:
+        if packed and len(packed[-1]) + len(glue) + len(part) <= PASSAGE:
+            packed[-1] += glue + part
+        else:
+            packed.append(part)
+    return packed
+
+
+def judge_examples(
+    examples: Sequence[Example], judge: Judge, progress: Progress = lambda *_: None
+) -> list[Judged]:
+    """Judge every claim of every response."""
+    judged = []
+    for number, example in enumerate(examples, start=1):
+        claims = tuple(_claims(example, judge))
+        judged.append(Judged(example=example, claims=claims, floor=missing_words(example)))
+        progress(number, len(examples))
+    return judged
+
+
+def _claims(example: Example, judge: Judge) -> Iterator[JudgedClaim]:
+    after = 0
+    for checked in check_text(example.response, hits_from(example.passages), judge):
+        claim = checked.claim
+        start = example.response.find(claim.text, after)
+        place = (start, start + len(claim.text)) if start >= 0 else None
+        after = place[1] if place else after
+        yield JudgedClaim(
+            text=claim.text,
+            place=place,
+            kind=claim.verdict,
+            supported=claim.probability,
+            seconds=checked.seconds,
+        )
+
+
+def missing_words(example: Example) -> float:
+    """Give the share of the response's words of meaning that the context does not have."""
+    said = {term for passage in example.passages for term in terms(inline_plain(passage))}
+    wanted = set(terms(inline_plain(example.response)))
+    return len(wanted - said) / len(wanted) if wanted else 0.0
+
+
+def judge_name(judge: Judge) -> str:
+    """Name the judge in a report."""
+    return str(getattr(judge, "id", type(judge).__name__))
+
+
+def judge_threshold(judge: Judge) -> float:
+    """Give the score from which this judge's claims count as unsupported, fixed on other data."""
+    return float(getattr(judge, "threshold", THRESHOLD))

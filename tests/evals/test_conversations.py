@@ -1,0 +1,53 @@
+"""How many follow-ups are understood; the shares are printed with `-s`."""
+
+from pathlib import Path
+
+import pytest
+
+from quire.errors import BadRequest
+from quire.evals.conversations import follow, read_conversations
+
+SETS = Path(__file__).parents[2] / "evals" / "conversations"
+
+
+@pytest.mark.parametrize(("name", "least"), [("dev", 50), ("held-out", 43)])
+def test_most_follow_ups_come_out_as_questions_that_stand_alone(name: str, least: int) -> None:
+    results = [follow(one) for one in read_conversations(SETS / f"{name}.jsonl")]
+
+    right = sum(result.right for result in results)
+    print(f"{name}: {right} of {len(results)}")  # noqa: T201 - the figure itself
+    assert right >= least
+
+
+def test_the_two_sets_have_nothing_in_common() -> None:
+    dev, held_out = (
+        {one.turns for one in read_conversations(SETS / f"{name}.jsonl")}
+        for name in ("dev", "held-out")
+    )
+
+    assert len(dev) + len(held_out) >= 80
+    assert not dev & held_out
+
+
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text(
+        '{"id": "1", "turns": ["What is oil?", "thanks", "Is it thick?"], "must": ["tar"],'
+        ' "must_not": ["oil"]}\n',
+        "utf-8",
+    )
+
+    (result,) = [follow(one) for one in read_conversations(path)]
+
+    assert result.standalone == "Is oil thick?"
+    assert result.wrong == ("+tar", "-oil")
+    assert not result.right
+
+
+@pytest.mark.parametrize("text", ["{", '{"id": "1"}'])
+def test_a_file_that_is_no_set_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(BadRequest, match="is not a set of conversations"):
+        read_conversations(path)
