@@ -13,6 +13,7 @@ from quire.settings import Settings
 
 if TYPE_CHECKING:
     from quire.answer.models import ModelFor
+    from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
@@ -56,6 +57,7 @@ class Services:
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer
+    receipts: "Receipts"
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -93,6 +95,7 @@ def build(
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
+    from quire.answer.receipts import Receipts
     from quire.index.crossencoder import CrossEncoder
     from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
@@ -106,7 +109,8 @@ def build(
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
     pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
-    return Services(settings, embedder, library, searcher, threads, pipeline)
+    receipts = Receipts(library, searcher, judge, threads)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
 
 
 def _default_database(settings: Settings) -> str:
