@@ -2,6 +2,9 @@
 
     python training/fit_calibration.py --data DATA --out src/quire/retrieve/calibration
 
+The embedder is the one that the settings name (`QUIRE_EMBEDDER`). For one that Quire ships nothing
+for, `--out` is the folder `calibration` in the data folder, where it is found.
+
 Data: the author-written questions of OpenStax Microbiology and OpenStax Introduction to Sociology
 (CC BY 4.0) and the questions of COVID-QA (Apache-2.0), each with the place that answers it. Nothing
 else is seen; but the reader, whose scores are a part of this, learnt from sentences of the same
@@ -31,18 +34,19 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from quire.compose import build_embedder
 from quire.domain import Block, Chunk, Filters, Page, Section
 from quire.index.crossencoder import CrossEncoder
-from quire.index.embed import GraniteEmbedder
 from quire.index.sparse import passage_weights, query_weights
 from quire.ingest.chunk import chunk_page, embedding_text
 from quire.ingest.options import IngestOptions
-from quire.ports import Rankings, Vectors
+from quire.ports import Embedder, Rankings, Vectors
 from quire.prose.terms import STOPWORDS, TermStatistics, words
-from quire.retrieve.calibrate import answerability_features
+from quire.retrieve.calibrate import answerability_features, calibration_file
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
 from quire.retrieve.search import Searcher
+from quire.settings import read_settings
 
 TOP_K = 5
 PER_BOOK = 160
@@ -106,7 +110,7 @@ class MemoryBook:
         return [(self.chunks[self._row[i]], self.vectors[self._row[i]]) for i in ids]
 
 
-def make_book(name: str, pages: list[Page], embedder: GraniteEmbedder, cache: Path) -> MemoryBook:
+def make_book(name: str, pages: list[Page], embedder: Embedder, cache: Path) -> MemoryBook:
     now = datetime.now(UTC)
     chunks = [
         chunk
@@ -116,7 +120,8 @@ def make_book(name: str, pages: list[Page], embedder: GraniteEmbedder, cache: Pa
         )
     ]
     texts = [embedding_text(c) for c in chunks]
-    stored = cache / f"{name}-{hashlib.sha256(repr(texts).encode()).hexdigest()[:12]}.npy"
+    key = hashlib.sha256(repr((embedder.id, texts)).encode()).hexdigest()[:12]
+    stored = cache / f"{name}-{key}.npy"
     if not stored.exists():
         cache.mkdir(parents=True, exist_ok=True)
         print("embedding", len(texts), "chunks of", name, flush=True)
@@ -128,7 +133,7 @@ def prose(text: str) -> tuple[Block, ...]:
     return tuple(Block(kind="prose", text=t.strip()) for t in text.split("\n") if t.strip())
 
 
-def read_openstax(folder: Path, embedder: GraniteEmbedder, cache: Path) -> MemoryBook:
+def read_openstax(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
     sections: dict[str, list[Section]] = {}
     titles = {}
     for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
@@ -152,7 +157,7 @@ def read_openstax(folder: Path, embedder: GraniteEmbedder, cache: Path) -> Memor
     return book
 
 
-def read_covid(folder: Path, embedder: GraniteEmbedder, cache: Path) -> MemoryBook:
+def read_covid(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
     data = json.loads((folder / "200423_covidQA.json").read_text("utf-8"))["data"]
     articles = [p for entry in data for p in entry["paragraphs"]]
     pages = [
@@ -185,7 +190,7 @@ def byte(identity: str) -> int:
     return hashlib.sha256(identity.encode()).digest()[0]
 
 
-async def gather(books: list[MemoryBook], embedder: GraniteEmbedder) -> list[dict]:
+async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Give a row for each way each question was asked."""
     searcher = Searcher(embedder, EvidenceReader(CrossEncoder()), None, SearchOptions())
     rows = []
@@ -273,10 +278,9 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--models", type=Path, default=Path(".quire/models"))
     parser.add_argument("--cache", type=Path, default=Path(".quire/training"))
     options = parser.parse_args()
-    embedder = GraniteEmbedder(options.models, say=print)
+    embedder = build_embedder(read_settings(), say=print)
     books = [
         read_covid(options.data / "covid-qa", embedder, options.cache),
         read_openstax(options.data / "openstax-microbiology", embedder, options.cache),
@@ -297,7 +301,7 @@ def main() -> None:
         "answerability": fit(rows),
     }
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / f"{embedder.id.partition('@')[0]}.json"
+    path = options.out / calibration_file(embedder.id)
     path.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 

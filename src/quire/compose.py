@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
+from quire.index.embedders import choose_embedder
 from quire.ports import Answerer, Embedder, Judge
 from quire.settings import Settings
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from quire.answer.models import ModelFor
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
+    from quire.retrieve.calibrate import Calibration
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
 
@@ -26,10 +28,22 @@ def books_folder(settings: Settings) -> Path:
     return settings.data_dir.expanduser() / "books"
 
 
-def build_embedder(settings: Settings, say: Say = lambda _: None) -> GraniteEmbedder:
-    """Make the embedder; nothing is loaded yet."""
+def build_embedder(settings: Settings, say: Say = lambda _: None) -> Embedder:
+    """Make the embedder; nothing is loaded yet.
+
+    Raises:
+        BadSettings: `QUIRE_EMBEDDER` names none, or a setting that it needs is missing.
+    """
     folder = settings.data_dir.expanduser() / "models"
-    return GraniteEmbedder(folder, threads=settings.embed_threads, say=say)
+    embedded = GraniteEmbedder(folder, threads=settings.embed_threads, say=say)
+    return choose_embedder(settings.embedder, embedded, settings.embedding, folder)
+
+
+def build_calibration(settings: Settings, embedder: str) -> "Calibration":
+    """Read how scores are to be understood: as the operator fitted it, or as it ships."""
+    from quire.retrieve.calibrate import load_calibration
+
+    return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
 
 
 def build_library(settings: Settings) -> "DiskLibrary":
@@ -37,7 +51,8 @@ def build_library(settings: Settings) -> "DiskLibrary":
     # The engine loads in milliseconds, but `quire --help` needs none of it.
     from quire.index.library import DiskLibrary
 
-    return DiskLibrary(books_folder(settings), embedder=GraniteEmbedder.id, default=settings.book)
+    embedder = build_embedder(settings).id
+    return DiskLibrary(books_folder(settings), embedder=embedder, default=settings.book)
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -97,14 +112,15 @@ def build(
     from quire.answer.pipeline import Pipeline
     from quire.answer.receipts import Receipts
     from quire.index.crossencoder import CrossEncoder
-    from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
     evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
-    searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
+    searcher = Searcher(
+        embedder, evidence, build_calibration(settings, embedder.id), settings.search
+    )
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)

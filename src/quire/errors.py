@@ -18,6 +18,7 @@
     + IndexUnavailable
     + IndexMismatch
   x EmbedderUnavailable
+    + EmbedderUnreachable
   x StoreUnavailable
   x ModelError
     + ModelUnavailable
@@ -130,9 +131,16 @@ class IndexMismatch(SearchIndexError):
 
 
 class EmbedderUnavailable(QuireError):
-    """The embedding model is missing or damaged."""
+    """The embedding model is missing, damaged, or gives something else than vectors."""
 
-    advice = "Run `quire doctor`; it names the file."
+    advice = "Run `quire doctor`; it names what is missing."
+
+
+class EmbedderUnreachable(EmbedderUnavailable):
+    """The server that runs the embedding model cannot be reached; trying again may work."""
+
+    retryable = True
+    advice = "Try again shortly; `quire doctor` shows whether the embedder answers."
 
 
 class StoreUnavailable(QuireError):

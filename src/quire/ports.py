@@ -22,8 +22,12 @@ class Embedder(Protocol):
 
     id: str
     """Names the model and everything that changes its vectors; recorded in each index."""
-    width: int
     max_tokens: int
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count tokens as the model sees them."""

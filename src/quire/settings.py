@@ -16,6 +16,7 @@ from pydantic_settings import (
 
 from quire.answer.options import AnswerOptions
 from quire.errors import BadSettings
+from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
 from quire.retrieve.options import SearchOptions
 
@@ -57,12 +58,15 @@ class Settings(BaseSettings):
     """The book that questions are about when they name none."""
     model: str = "embedded"
     """Who writes the answers: `embedded` quotes the book and needs nothing."""
+    embedder: str = "embedded"
+    """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
     database_url: str | None = None
     """Where conversations are kept; by default SQLite in the data folder."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
     """How much Quire logs: debug, info, warning or error."""
+    embedding: EmbeddingOptions = EmbeddingOptions()
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()

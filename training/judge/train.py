@@ -158,7 +158,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.5)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--limit", type=int, default=10**9)
-    parser.add_argument("--after", type=Path, help="go on from these weights, with people's claims twice")
+    parser.add_argument(
+        "--after", type=Path, help="go on from these weights, with people's claims twice"
+    )
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     torch.manual_seed(options.seed)

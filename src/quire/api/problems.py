@@ -37,6 +37,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.IndexUnavailable: 503,
     errors.IndexMismatch: 503,
     errors.EmbedderUnavailable: 503,
+    errors.EmbedderUnreachable: 503,
     errors.StoreUnavailable: 503,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,

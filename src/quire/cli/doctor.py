@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
+from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
@@ -56,6 +58,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _data_folder(settings)
     yield _tried("embedder", lambda: _embedder(settings))
     yield _tried("reader", _reader)
+    yield _tried("confidence", lambda: _confidence(settings))
     yield _tried("books", lambda: _books(settings))
     yield _tried("conversations", lambda: _store(settings))
     yield Finding(
@@ -88,8 +91,31 @@ def _embedder(settings: Settings) -> str:
     from quire.compose import build_embedder
 
     embedder = build_embedder(settings)
+    begun = perf_counter()
     width = len(embedder.embed_query("ready"))
-    return f"{embedder.id}, {width} wide, weights checked"
+    if settings.embedder == "embedded":
+        return f"{embedder.id}, {width} wide, weights checked"
+    took = 1000 * (perf_counter() - begun)
+    return f"{embedder.id}, {width} wide{_address(settings)}, answered in {took:.0f} ms"
+
+
+def _address(settings: Settings) -> str:
+    """Say where the embedder is, without what else the address may hold."""
+    served = settings.embedder.startswith(("openai/", "litellm/"))
+    host = urlsplit(settings.embedding.base_url or "").netloc.rpartition("@")[2]
+    return f" at {host}" if served and host else ""
+
+
+def _confidence(settings: Settings) -> str:
+    from quire.compose import build_calibration, build_embedder
+
+    embedder = build_embedder(settings).id
+    if build_calibration(settings, embedder).fitted:
+        return f"calibrated for {embedder}"
+    return (
+        f"not calibrated for {embedder}: scores are only roughly probabilities; "
+        "training/fit_calibration.py fits them"
+    )
 
 
 def _reader() -> str:

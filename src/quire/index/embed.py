@@ -29,7 +29,7 @@ class GraniteEmbedder:
     ) -> None:
         """Keep the model in `folder`; nothing is loaded before it is needed."""
         self._folder = folder
-        self._threads = threads
+        self.threads = threads
         self._say = say
 
     @cached_property
@@ -62,7 +62,7 @@ class GraniteEmbedder:
     def _session(self) -> Any:
         path = prepare_granite(self._folder, self._say) / "model.onnx"
         try:
-            return open_session(path, self._threads)
+            return open_session(path, self.threads)
         # The errors of onnxruntime share no base class of their own.
         except Exception as error:
             raise EmbedderUnavailable(
@@ -73,6 +73,13 @@ class GraniteEmbedder:
         """Count tokens, without the two that mark beginning and end."""
         encoded = self._counter.encode_batch(list(texts), add_special_tokens=False)
         return [len(one.ids) for one in encoded]
+
+    def clip(self, text: str, limit: int) -> str:
+        """Give the beginning of a text, at most `limit` tokens of it."""
+        if len(text.encode()) <= limit:
+            return text  # a token is at least one byte
+        encoded = self._counter.encode(text, add_special_tokens=False)
+        return text if len(encoded.ids) <= limit else text[: encoded.offsets[limit - 1][1]]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed in batches of similar length, so that little is spent on padding."""

@@ -9,13 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from math import exp
+from pathlib import Path
 
+from quire.errors import BadSettings
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
 
 FADE = 0.1
 """How much of the similarity is gone for a passage that is merely in the same book."""
+
+EMBEDDED = "granite-embedding-30m-english.json"
+"""The calibration of the embedder that comes with Quire."""
+TYPICAL = {"lift": 0.1}
+"""Features that depend on the embedder, and what they come to with the embedded one where it is
+undecided. They stand for themselves where an embedder has no calibration of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +45,43 @@ class Calibration:
     """What was fitted for one embedder and one reader."""
 
     answerability: Logistic
+    fitted: bool = True
+    """Whether it was fitted for the embedder in use, and not taken over from another."""
+
+
+def calibration_file(embedder: str) -> str:
+    """Name the file that holds the calibration of an embedder."""
+    return f"{embedder.partition('@')[0].replace('/', '--')}.json"
 
 
 @lru_cache(maxsize=4)
-def load_calibration(embedder: str) -> Calibration:
-    """Read the calibration fitted for an embedder."""
-    folder = resources.files("quire.retrieve") / "calibration"
-    data = json.loads((folder / f"{embedder.partition('@')[0]}.json").read_text("utf-8"))
-    fitted = data["answerability"]
-    return Calibration(Logistic(fitted["bias"], fitted["weights"]))
+def load_calibration(embedder: str, own: Path | None = None) -> Calibration:
+    """Read the calibration fitted for an embedder, from the folder `own` or as it ships.
+
+    For an embedder that has none, it is that of the embedded one without the features that depend
+    on the embedder: nothing is then read into cosines whose scale nobody has measured. Less tells
+    the answerable from the rest, and the probabilities are not calibrated.
+
+    Raises:
+        BadSettings: the file in `own` is no calibration.
+    """
+    shipped = resources.files("quire.retrieve") / "calibration"
+    for folder in (own, shipped):
+        file = folder / calibration_file(embedder) if folder else None
+        if file and file.is_file():
+            return Calibration(_fitted(file))
+    embedded = _fitted(shipped / EMBEDDED)
+    weights = dict(embedded.weights)
+    kept = sum(weights.pop(name, 0.0) * value for name, value in TYPICAL.items())
+    return Calibration(Logistic(embedded.bias + kept, weights), fitted=False)
+
+
+def _fitted(file: Traversable) -> Logistic:
+    try:
+        fitted = json.loads(file.read_text("utf-8"))["answerability"]
+        return Logistic(float(fitted["bias"]), {k: float(w) for k, w in fitted["weights"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadSettings(f"{file} is no calibration; fit it again, or delete it.") from error
 
 
 @dataclass(frozen=True, slots=True)

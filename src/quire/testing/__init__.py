@@ -2,6 +2,14 @@
 
 from quire.testing.books import write_tiny_book
 from quire.testing.doubles import HashEmbedder, WordReader
+from quire.testing.embeddings import EmbeddingServer, Fault
 from quire.testing.services import build_services
 
-__all__ = ["HashEmbedder", "WordReader", "build_services", "write_tiny_book"]
+__all__ = [
+    "EmbeddingServer",
+    "Fault",
+    "HashEmbedder",
+    "WordReader",
+    "build_services",
+    "write_tiny_book",
+]
