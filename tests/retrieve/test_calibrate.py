@@ -1,13 +1,18 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quire.errors import BadSettings
 from quire.index.embed import GraniteEmbedder
 from quire.prose.terms import TermStatistics
 from quire.retrieve.calibrate import (
     Logistic,
     Signals,
     answerability_features,
+    calibration_file,
     load_calibration,
     similarity_of,
 )
@@ -78,3 +83,45 @@ def test_nothing_fades_where_nothing_stands_out() -> None:
     found = signals("What turns?", "A lens turns.", floor=0.8)
 
     assert similarity_of(0.8, found, 0.9) == pytest.approx(0.9)
+
+
+def test_an_embedder_without_a_calibration_gets_one_that_reads_nothing_into_its_cosines() -> None:
+    taken_over = load_calibration("openai/text-embedding-3-small@1536")
+    near, far = (
+        answerability_features(signals("What turns?", "A lens turns.", floor=floor))
+        for floor in (-0.9, 0.7)
+    )
+
+    assert not taken_over.fitted
+    assert near["lift"] > far["lift"]
+    assert taken_over.answerability(near) == taken_over.answerability(far)
+    assert load_calibration(GraniteEmbedder.id).fitted
+
+
+def test_a_calibration_taken_over_still_likes_passages_that_answer() -> None:
+    answerability = load_calibration("openai/text-embedding-3-small@1536").answerability
+    texts = ("A lens turns slowly.", "Fog is wet.")
+
+    right = answerability(answerability_features(signals("Does a lens turn slowly?", *texts)))
+    wrong = answerability(answerability_features(signals("Who painted the Mona Lisa?", *texts)))
+
+    assert right > 0.7 > 0.3 > wrong
+
+
+def test_a_calibration_that_the_operator_fitted_is_found(tmp_path: Path) -> None:
+    fitted = {"answerability": {"bias": 1.5, "weights": {"lift": 2.0}}}
+    (tmp_path / calibration_file("openai/some/model@8")).write_text(json.dumps(fitted), "utf-8")
+
+    own = load_calibration("openai/some/model@8", tmp_path)
+
+    assert own.fitted
+    assert own.answerability == Logistic(1.5, {"lift": 2.0})
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"answerability": {"bias": null}}'])
+def test_a_file_that_is_no_calibration_is_named(tmp_path: Path, content: str) -> None:
+    file = tmp_path / calibration_file("openai/model@8")
+    file.write_text(content, "utf-8")
+
+    with pytest.raises(BadSettings, match=r"openai--model\.json is no calibration"):
+        load_calibration("openai/model@8", tmp_path)

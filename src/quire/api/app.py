@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -20,6 +20,7 @@ from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
 from quire.api.structure import structure_router
 from quire.compose import Services
+from quire.errors import EmbedderUnreachable
 from quire.version import __version__
 
 
@@ -30,7 +31,9 @@ def create_app(services: Services) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services:
             # The first question should not pay for loading the model.
-            await asyncio.to_thread(services.embedder.embed_query, "ready")
+            # A server that is down now may be back by then, and `/ready` says whether it is.
+            with suppress(EmbedderUnreachable):
+                await asyncio.to_thread(services.embedder.embed_query, "ready")
             yield
 
     app: FastAPI = FastAPIOffline(
