@@ -144,7 +144,7 @@ async def test_the_service_starts_without_its_embedder_and_is_ready_once_it_is_b
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
             before = await client.get("/ready")
-            refused = await client.post("/chat/run", json={"query": LENS, "message": LENS})
+            refused = await client.post("/chat/run", json={"message": LENS})
             after = await client.get("/ready")
 
     assert before.status_code == 503

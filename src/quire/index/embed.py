@@ -79,7 +79,10 @@ class GraniteEmbedder:
         if len(text.encode()) <= limit:
             return text  # a token is at least one byte
         encoded = self._counter.encode(text, add_special_tokens=False)
-        return text if len(encoded.ids) <= limit else text[: encoded.offsets[limit - 1][1]]
+        if len(encoded.ids) <= limit:
+            return text
+        # A character may be several tokens; one that is only begun is left out.
+        return text[: min(encoded.offsets[limit - 1][1], encoded.offsets[limit][0])]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed in batches of similar length, so that little is spent on padding."""
