@@ -75,10 +75,13 @@ class Services:
 
 def build_judge(settings: Settings) -> Judge:
     """Make the judge that checks every claim."""
+    from quire.index.crossencoder import EntailmentModel
     from quire.verify.judges import LexicalJudge
+    from quire.verify.trained import TrainedJudge
 
-    del settings  # there is one judge so far
-    return LexicalJudge()
+    if settings.answer.judge == "strict":
+        return LexicalJudge()
+    return TrainedJudge(EntailmentModel(threads=settings.embed_threads))
 
 
 def build(

@@ -10,7 +10,6 @@ hour; `--seed` makes it repeatable on one machine.
 import argparse
 import json
 import random
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +19,13 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 from training.encoder import PairEncoder, begin, teacher_weights
+from training.judge.alter import MADE
 
 BATCH = 32
 MAX_TOKENS = 128
 LABELS = ("supported", "contradicted", "unsupported")
 MOST = {"data2txt/supported": 3000, "openstax-microbiology/supported": 3600}
 """What there is too much of."""
-MADE = re.compile("docs|changed|added")
-"""Sources whose claims were made by rule; the others were written by people or models."""
 
 
 def balanced(rows: list[dict], seed: int) -> list[dict]:
@@ -158,7 +156,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.5)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--limit", type=int, default=10**9)
-    parser.add_argument("--after", type=Path, help="go on from these weights, with people's claims twice")
+    parser.add_argument(
+        "--after", type=Path, help="go on from these weights, with people's claims twice"
+    )
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
