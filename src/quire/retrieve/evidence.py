@@ -12,7 +12,7 @@ from quire.prose.terms import TermStatistics, terms
 
 HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
-QUOTAS = (3, 2, 1, 1, 1, 1, 1, 1)
+QUOTAS = (4, 3, 2, 2, 1, 1, 1, 1)
 """How many sentences of the first, second, … passage are read closely."""
 MAX_TEXT = 320
 MEMORY = 4096
