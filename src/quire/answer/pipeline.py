@@ -33,11 +33,11 @@ from quire.domain import (
 from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Index, Judge, Library, ThreadStore
+from quire.retrieve.followup import search_in_conversation
 from quire.retrieve.language import notice_of
 from quire.retrieve.outline import first_chunk
-from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
+from quire.retrieve.rewrite import Exchange, standalone_question
 from quire.retrieve.search import Searcher, SearchResult, opened_hits
-from quire.retrieve.shortforms import said_in_full
 from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
 from quire.verify.claims import Piece, PieceReader
@@ -48,10 +48,6 @@ from quire.verify.links import SentenceLinks
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
-CITED = 2
-"""Passages cited in so many of the last answers are read again for a follow-up."""
-SURE = 0.85
-"""A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
 
 @dataclass(slots=True)
@@ -194,18 +190,14 @@ class Pipeline:
         self, work: _Work, asked: Understood, history: Sequence[Exchange]
     ) -> Confidence:
         begun = perf_counter()
-        question, vocabulary = work.question, work.index.vocabulary
-        alone = standalone_question(asked.text, history)
-        cited = [identity for one in history[-CITED:] for identity in one.cited]
-        work.standalone = said_in_full(alone, vocabulary) or alone
-        found = await self._search(work, work.standalone, cited if alone != asked.text else ())
-        beside = question_with_topic(alone, history)
-        if beside and found.answerability < SURE:
-            # It may lean on the conversation in a way its words do not show.
-            beside = said_in_full(beside, vocabulary) or beside
-            again = await self._search(work, beside, cited)
-            if again.answerability > max(found.answerability, question.threshold):
-                work.standalone, found = beside, again
+        question = work.question
+        work.standalone, found = await search_in_conversation(
+            partial(self._search, work),
+            asked.text,
+            history,
+            vocabulary=work.index.vocabulary,
+            threshold=question.threshold,
+        )
         work.nearest = found.hits
         work.evidence = [hit for hit in found.hits if hit.similarity >= question.threshold]
         confidence = score_confidence(

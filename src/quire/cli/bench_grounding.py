@@ -16,9 +16,9 @@ from quire.compose import build, build_judge, build_library
 from quire.evals import adversarial as lies
 from quire.evals import scripted as scripts
 from quire.evals.grounding import (
+    DATA,
     GroundingSet,
     Judged,
-    find_sets,
     judge_examples,
     judge_name,
     judge_threshold,
@@ -26,6 +26,7 @@ from quire.evals.grounding import (
 )
 from quire.evals.grounding_figures import figures
 from quire.evals.grounding_report import SHOWN, write_grounding_report, write_plain_report
+from quire.evals.sets import find_sets
 from quire.ports import Judge
 from quire.settings import Settings
 
@@ -67,7 +68,7 @@ def grounding(
     console = Console()
     names = ("set", *SHOWN, "as shown: P", "R", "F1", "floor: AUROC", "span F1", "ms p50", "p95")
     table = Table(*names, title=f"judge {judge_name(judge)}")
-    for folder in find_sets(sets, shared):
+    for folder in find_sets(sets, shared / "data" / "grounding", DATA):
         asked = read_grounding(folder, limit)
         results = _judged(asked, judge, console)
         seen = figures(results, judge_threshold(judge))
