@@ -17,6 +17,7 @@ from quire.evals.grounding import (
     read_grounding,
 )
 from quire.evals.grounding_figures import figures
+from quire.evals.sets import find_sets
 from quire.verify.judges import LexicalJudge
 
 ROW = {

@@ -14,6 +14,7 @@ from typing import Any
 from quire.domain import Filters, Hit, Question
 from quire.errors import BadRequest
 from quire.evals.detection import SEED
+from quire.evals.references import floors_of
 from quire.evals.timing import Stopwatch, TimedIndex
 from quire.ports import Index
 from quire.retrieve.followup import search_in_conversation
@@ -24,6 +25,7 @@ from quire.retrieve.understand import understand
 TOP_K = 10
 HISTORY = 3
 """How many earlier exchanges a follow-up may refer to, as in the service."""
+THRESHOLD = Question(text="").threshold
 CORPUS = "corpus.jsonl"
 
 Progress = Callable[[int, int], None]
@@ -58,6 +60,8 @@ class QuestionSet:
     page_of: dict[str, str]
     """The page of each passage."""
     meta: dict[str, Any] = field(default_factory=dict)
+    floors: dict[str, dict[str, float]] = field(default_factory=dict)
+    """What plain means reach on it, by figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +78,7 @@ class Found:
     """Seconds by stage."""
 
 
-def read_set(
-    folder: Path, queries: str = "queries.jsonl", limit: int | None = None
-) -> QuestionSet:
+def read_set(folder: Path, queries: str = "queries.jsonl", limit: int | None = None) -> QuestionSet:
     """Read a set, or a random sample of its questions that is the same on every run.
 
     Raises:
@@ -102,7 +104,8 @@ def read_set(
         found = [found[place] for place in sorted(chosen)]
     meta = folder / "META.json"
     known = json.loads(meta.read_text("utf-8")) if meta.is_file() else {}
-    return QuestionSet(folder.resolve().name, tuple(found), page_of, known)
+    name = folder.resolve().name
+    return QuestionSet(name, tuple(found), page_of, known, floors_of(folder))
 
 
 def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[Turn, ...]:
@@ -204,7 +207,7 @@ class _Asking:
             asked.text,
             history,
             vocabulary=self._index.vocabulary,
-            threshold=Question.threshold,
+            threshold=THRESHOLD,
         )
 
     async def history_of(self, turns: Sequence[Turn]) -> list[Exchange]:
