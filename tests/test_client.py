@@ -140,3 +140,15 @@ async def test_a_book_shows_its_contents_and_opens_its_sections(tiny_book: Path)
         "What a Fresnel lens is",
         "Orders of lenses",
     ]
+
+
+async def test_a_selection_is_asked_about_and_an_answer_is_replayed(tiny_book: Path) -> None:
+    fog = "In fog the keeper sounds a horn."
+    async with await Quire.open(tiny_book) as book:
+        answer = await book.ask("What does the keeper do in fog?", selected_text=fog)
+        receipt = await book.receipt(answer.id)
+        replay = await book.replay(answer.id)
+
+    assert [citation.quote for citation in answer.citations] == [fog]
+    assert (receipt.mode, receipt.claims) == ("user_provided", answer.claims)
+    assert not replay.differs

@@ -28,6 +28,19 @@ def test_the_python_example_prints_an_answer_and_its_quotes(sample_data: Path) -
     assert "named object that performs one job" in printed
 
 
+def test_the_example_of_receipts_prints_a_proven_answer_that_still_holds(sample_data: Path) -> None:
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/receipts.md").read_text("utf-8"), re.S
+    )
+
+    text, place, mode, differs = _run([sys.executable, "-c", code], sample_data).splitlines()
+
+    assert "must first notice that its confident belief is wrong. [1]" in text
+    assert place.startswith("selection https://physical-ai.example/")
+    assert mode.startswith("user_provided")
+    assert differs == "nothing differs"
+
+
 def test_the_questions_shown_are_answered_as_shown(sample_data: Path) -> None:
     shown = re.findall(r"```console\n\$ .venv/bin/quire ask \"(.*?)\"\n(.*?)```", README, re.S)
     assert len(shown) == 2

@@ -5,6 +5,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from quire.answer.records import Receipt
+from quire.answer.replay import Replay
 from quire.compose import Services, books_folder, build
 from quire.domain import Answer, Chunk, Contents, Filters, Hit, Question
 from quire.events import Done, Event
@@ -69,25 +71,60 @@ class Quire:
         await self._services.__aexit__(None, None, None)
 
     async def ask(
-        self, question: str, *, thread_id: str | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        thread_id: str | None = None,
+        filters: Filters | None = None,
+        selected_text: str | None = None,
     ) -> Answer:
-        """Give the whole checked answer; pass its `thread_id` on to ask a follow-up."""
+        """Give the whole checked answer; pass its `thread_id` on to ask a follow-up.
+
+        With `selected_text`, the answer comes from that text alone.
+        """
         answer: Answer | None = None
-        async for event in self.stream(question, thread_id=thread_id, filters=filters):
+        async for event in self.stream(
+            question, thread_id=thread_id, filters=filters, selected_text=selected_text
+        ):
             if isinstance(event, Done):
                 answer = event.answer
         assert answer is not None, "the pipeline ended without `Done`"
         return answer
 
     def stream(
-        self, question: str, *, thread_id: str | None = None, filters: Filters | None = None
+        self,
+        question: str,
+        *,
+        thread_id: str | None = None,
+        filters: Filters | None = None,
+        selected_text: str | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Give the events of an answer as it is made; each sentence after its check."""
         return self._services.answerer.answer(
             Question(
-                text=question, book=self._book, thread_id=thread_id, filters=filters or Filters()
+                text=question,
+                book=self._book,
+                thread_id=thread_id,
+                filters=filters or Filters(),
+                selected_text=selected_text,
             )
         )
+
+    async def receipt(self, answer_id: str) -> Receipt:
+        """Give the full record of an answer by its id.
+
+        Raises:
+            UnknownAnswer: there is none of that id, or its conversation was deleted.
+        """
+        return await self._services.receipts.read(answer_id)
+
+    async def replay(self, answer_id: str) -> Replay:
+        """Search and check again for an answer, against the book as it is now.
+
+        Raises:
+            UnknownAnswer: there is none of that id, or its conversation was deleted.
+        """
+        return await self._services.receipts.replay(answer_id)
 
     async def search(
         self, question: str, *, top_k: int = 5, filters: Filters | None = None

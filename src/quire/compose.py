@@ -13,6 +13,7 @@ from quire.settings import Settings
 
 if TYPE_CHECKING:
     from quire.answer.models import ModelFor
+    from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
@@ -57,6 +58,7 @@ class Services:
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer
+    receipts: "Receipts"
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -74,10 +76,13 @@ class Services:
 
 def build_judge(settings: Settings) -> Judge:
     """Make the judge that checks every claim."""
+    from quire.index.crossencoder import EntailmentModel
     from quire.verify.judges import LexicalJudge
+    from quire.verify.trained import TrainedJudge
 
-    del settings  # there is one judge so far
-    return LexicalJudge()
+    if settings.answer.judge == "strict":
+        return LexicalJudge()
+    return TrainedJudge(EntailmentModel(threads=settings.embed_threads))
 
 
 def build_reader(settings: Settings) -> Reader:
@@ -111,6 +116,7 @@ def build(
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
+    from quire.answer.receipts import Receipts
     from quire.retrieve.evidence import EvidenceReader
 
     embedder = build_embedder(settings, say)
@@ -121,7 +127,8 @@ def build(
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
     pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
-    return Services(settings, embedder, library, searcher, threads, pipeline)
+    receipts = Receipts(library, searcher, judge, threads)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
 
 
 def _default_database(settings: Settings) -> str:

@@ -1,21 +1,23 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
 ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
 HeadingKind = Literal["part", "chapter", "page", "section"]
-QuoteOf = Literal["text", "heading"]
+QuoteOf = Literal["text", "heading", "selection", "own_text"]
 Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
 PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
 """Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
 AnswerState = Literal["processing", "validated", "delivered", "flagged"]
-Status = Literal["answered", "not_in_book", "small_talk"]
-Role = Literal["user", "assistant"]
+Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk"]
+ContextMode = Literal["retrieval_pipeline", "user_provided"]
+SELECTION_LENGTH = (10, 16_000)
+"""Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +236,22 @@ class Question:
     top_k: int = 5
     threshold: float = 0.7
     filters: Filters = Filters()
+    selected_text: str | None = None
+    """What the reader selected; given, it is the only source of the answer."""
+
+    @property
+    def mode(self) -> ContextMode:
+        """Where the answer comes from: the book, or the reader's selection alone."""
+        return "retrieval_pipeline" if self.selected_text is None else "user_provided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Text that a reader selected, and where the book has it."""
+
+    text: str
+    found_in: tuple[str, ...] = ()
+    """Ids of the passages of the book that it came from; none if it is the reader's own text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,9 +268,12 @@ class Citation:
     start: int
     end: int
     url: str
-    """Opens the page at that sentence."""
+    """Opens the page at that sentence; empty for text that is not the book's."""
     of: QuoteOf = "text"
-    """What is quoted: the passage, or the headings it stands under."""
+    """What is quoted: the passage, the headings it stands under, the reader's selection from the
+    book, or text of the reader's own."""
+    found_in: str = ""
+    """Where the quote is of a selection: the id of the book's passage that says the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,12 +338,22 @@ class Answer:
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
-    """Claims the model made that the book does not support; not part of `text`."""
+    """Claims the model made that the book does not support; not part of `text`, but each begins and
+    ends where it would have stood there."""
     hits: tuple[Hit, ...]
     confidence: Confidence
     model: str
     created_at: datetime
     timings: Timings = Timings()
+    selection: Selection | None = None
+    """What the reader selected, where that was to be the only source."""
+    lacks: tuple[str, ...] = ()
+    """Words of the question that a selection without the answer does not have."""
+
+    @property
+    def mode(self) -> ContextMode:
+        """Where the answer comes from: the book, or the reader's selection alone."""
+        return "user_provided" if self.selection else "retrieval_pipeline"
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -343,48 +374,3 @@ class Answer:
     def state(self) -> AnswerState:
         """What the check came to: flagged if the model said what the book does not support."""
         return "flagged" if self.unsupported else "validated"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerEntry:
-    """One answer in the log of answers, finished or not."""
-
-    id: str
-    thread_id: str
-    book: str
-    question: str
-    state: AnswerState
-    created_at: datetime
-    text: str | None = None
-    """What the reader was shown; nothing while the answer is being made."""
-    unsupported: tuple[str, ...] = ()
-    """What the model claimed and the book does not support."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message of a conversation, as it was shown."""
-
-    id: str
-    role: Role
-    content: str
-    created_at: datetime
-    confidence: float | None = None
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
-    state: AnswerState | None = None
-    """For an answer: how far it has come."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread:
-    """A conversation about one book."""
-
-    id: str
-    book: str
-    created_at: datetime
-    updated_at: datetime
-    messages: tuple[Message, ...] = ()
-    message_count: int = 0
-    topic_summary: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@
     + UnknownBook
     + UnknownPage
     + UnknownThread
+    + UnknownAnswer
     + BadSettings
   x IngestError
     + UnsupportedSource
@@ -60,6 +61,12 @@ class UnknownThread(BadRequest):
     """There is no conversation with that id."""
 
     advice = "Start a new conversation by leaving the id out."
+
+
+class UnknownAnswer(BadRequest):
+    """There is no answer with that id."""
+
+    advice = "Give the id that came with an answer; deleting a conversation deletes its answers."
 
 
 class BadSettings(BadRequest):

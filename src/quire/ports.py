@@ -8,18 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.domain import (
-    Answer,
-    AnswerEntry,
-    AnswerState,
-    Chunk,
-    Contents,
-    Filters,
-    Message,
-    Question,
-    Thread,
-    Verdict,
-)
+from quire.conversation import AnswerEntry, Message, Thread
+from quire.domain import Answer, AnswerState, Chunk, Contents, Filters, Question, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
 from quire.prose.vocabulary import Vocabulary
@@ -150,6 +140,10 @@ class ThreadStore(Protocol):
 
     async def load(self, thread_id: str, *, last: int | None = None) -> Thread | None:
         """Read a thread, with its last messages only if `last` is given."""
+        ...
+
+    async def answer(self, answer_id: str) -> Message | None:
+        """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
     def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:

@@ -83,6 +83,16 @@ async def test_what_proves_nothing_is_a_refusal_whatever_is_shown(
     assert answer.citations == ()
 
 
+async def test_what_a_selection_does_not_support_is_not_said_to_be_missing_in_the_book(
+    tiny_data: Path,
+) -> None:
+    question = Question(text=QUESTION.text, selected_text=LENS)
+
+    answer = await answer_with(tiny_data, f"{LENS} {RINGS}", question=question, unsupported="mark")
+
+    assert answer.text == f"{LENS} [1] {RINGS} [not supported by the selected text]"
+
+
 async def test_a_block_that_is_shown_unproven_has_its_mark_below(tiny_data: Path) -> None:
     code = "```bash\nlaunch --rockets\n```"
 
@@ -135,6 +145,9 @@ async def test_a_leaning_sentence_does_not_change_what_it_is_about(tiny_data: Pa
 
     assert RINGS not in answer.text
     assert [claim.text for claim in answer.withheld] == [RINGS]
+    async with build_services(tiny_data) as services:
+        replay = await services.receipts.replay(answer.id)
+    assert replay.verdicts == ()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 
 from quire.compose import build_threads
-from quire.domain import Message
+from quire.conversation import Message
 from quire.settings import Settings
 from tests.cli.conftest import Quire
 from tests.verify.samples import NOON, answer_of, claim_of

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,9 +6,10 @@ import pytest
 from quire.compose import Services
 from quire.domain import Filters
 from quire.ports import Rankings
+from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of
+from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of, reorder
 from quire.testing import HashEmbedder, WordReader
 from quire.testing.services import PLAIN_CALIBRATION
 from tests.verify.samples import Shelf, chunk_of, hit_of
@@ -66,6 +68,13 @@ def test_hits_are_numbered_from_one() -> None:
         (1, "One.", "The lens › Orders"),
         (2, "Two.", "The lens › Orders"),
     ]
+
+
+def test_a_passage_without_a_sentence_is_kept_where_the_search_put_it() -> None:
+    hits = [replace(hit_of(text), rank=rank) for rank, text in enumerate(("One.", "$$"), start=1)]
+    evidence = EvidenceReader(WordReader()).rank("one", passages_of(hits)[:1], TermStatistics())
+
+    assert [hit.chunk.text for hit in reorder(hits, evidence, 2)] == ["One.", "$$"]
 
 
 async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:

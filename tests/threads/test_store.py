@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from quire.domain import Answer, AnswerEntry, Message
+from quire.conversation import AnswerEntry, Message
+from quire.domain import Answer
 from quire.errors import StoreUnavailable
 from quire.threads.store import SqlThreadStore
 from tests.verify.samples import NOON, answer_of, claim_of

@@ -19,6 +19,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 from training.encoder import PairEncoder, begin, teacher_weights
+from training.judge.alter import MADE
 
 BATCH = 32
 MAX_TOKENS = 128
@@ -155,17 +156,26 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.5)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--limit", type=int, default=10**9)
+    parser.add_argument(
+        "--after", type=Path, help="go on from these weights, with people's claims twice"
+    )
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     with options.pairs.open(encoding="utf-8") as lines:
         rows = balanced([json.loads(line) for line in lines], options.seed)
     train = [r for r in rows if r["part"] == "train"][: options.limit]
+    if options.after:
+        made = [r for r in train if MADE.search(r["source"])]
+        people = [r for r in train if not MADE.search(r["source"])]
+        train = people * 2 + made[: len(people)]
     held = [r for r in rows if r["part"] == "held"][:3000]
     print(len(train), "to learn from,", len(held), "held out", flush=True)
     chosen = [int(n) for n in options.layers.split(",")]
     encoder = PairEncoder(len(chosen), len(LABELS))
     begin(encoder, teacher_weights(options.teacher / "model.onnx"), chosen)
+    if options.after:
+        encoder.load_state_dict(torch.load(options.after, weights_only=True))
     encoder.word_emb.weight.requires_grad = False
     tokenizer = tokenizer_of(options.teacher)
     for step in learn(encoder, tokenizer, train, options):

@@ -20,7 +20,7 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from openai import APITimeoutError, OpenAIError
 from openai.types.responses import ResponseTextDeltaEvent
 
-from quire.answer.instructions import INSTRUCTIONS
+from quire.answer.instructions import INSTRUCTIONS, SELECTION_INSTRUCTIONS
 from quire.answer.passages import numbered_to_json, passages_to_json
 from quire.domain import Chunk, Hit
 from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, UnknownPage
@@ -107,24 +107,40 @@ AGENT: Agent[Evidence] = Agent(
 )
 
 
+@function_tool
+async def read_selection(context: RunContextWrapper[Evidence]) -> str:
+    """Read the text that the reader selected, again."""
+    return passages_to_json(context.context.hits)
+
+
+SELECTION_AGENT: Agent[Evidence] = Agent(
+    name="Quire",
+    instructions=SELECTION_INSTRUCTIONS,
+    # No tool that reaches the book: what is not offered cannot be called.
+    tools=[read_selection],
+)
+
+
 async def draft(
-    question: str, evidence: Evidence, *, model: Model, max_turns: int
+    question: str, evidence: Evidence, *, model: Model, max_turns: int, selected: bool = False
 ) -> AsyncGenerator[str, None]:
     """Run the agent and give its text as it comes.
 
-    The first search has been made: it stands in the conversation as a finished tool call.
+    The first search has been made: it stands in the conversation as a finished tool call. If the
+    reader `selected` a text, that is what has been read, and the agent has no other tool.
 
     Raises:
         ModelError: the model failed or went on for too long.
     """
+    agent, tool = (SELECTION_AGENT, read_selection) if selected else (AGENT, search_textbook)
     call = f"call_{uuid4().hex}"
     items: list[Any] = [
         {"role": "user", "content": question},
         {
             "type": "function_call",
             "call_id": call,
-            "name": search_textbook.name,
-            "arguments": json.dumps({"query": question}),
+            "name": tool.name,
+            "arguments": "{}" if selected else json.dumps({"query": question}),
         },
         {
             "type": "function_call_output",
@@ -135,7 +151,7 @@ async def draft(
     config = RunConfig(model=model, tracing_disabled=True)
     async with _model_errors():
         result = Runner.run_streamed(
-            AGENT, items, context=evidence, max_turns=max_turns, run_config=config
+            agent, items, context=evidence, max_turns=max_turns, run_config=config
         )
         message = ""
         try:

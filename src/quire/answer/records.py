@@ -1,44 +1,255 @@
 """An answer as it is stored: exactly what the reader saw, and where it came from."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar
 
-from quire.domain import Answer, Hit
+from quire.answer.contents import NAME as CONTENTS
+from quire.answer.instructions import VERSION
+from quire.answer.smalltalk import NAME as TALK
+from quire.conversation import Message
+from quire.domain import (
+    Answer,
+    AnswerState,
+    Citation,
+    Claim,
+    Confidence,
+    ContextMode,
+    Filters,
+    Hit,
+    Prefix,
+    Question,
+    Selection,
+    Status,
+    Timings,
+)
+
+T = TypeVar("T")
 
 
-def answer_record(answer: Answer) -> dict[str, Any]:
-    """Give everything about an answer but its text, ready for JSON."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRecord:
+    """A passage that was found for an answer, by name and by score."""
+
+    chunk_id: str
+    content_hash: str
+    chapter: str
+    section: str
+    url: str
+    source_file: str = ""
+    rank: int = 0
+    """Position in the search that found it, from 1."""
+    similarity: float
+    cosine: float
+    searched: bool = True
+    """Whether the question's own search found it, and not the model by a search of its own."""
+    used: bool = True
+    """Whether the answer could rest on it: it passed the threshold, or the model opened it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The full record of one answer."""
+
+    id: str
+    thread_id: str
+    created_at: datetime
+    question: str
+    standalone_question: str
+    book: str
+    revision: str
+    mode: ContextMode
+    selection: Selection | None
+    filters: Filters
+    also: tuple[str, ...]
+    """Ids of passages cited before that were read with those that the search found."""
+    top_k: int
+    threshold: float
+    searched: bool
+    """Whether the book was searched; what the contents tell and small talk are said without."""
+    status: Status
+    state: AnswerState | None
+    """How far the answer has come, by the log of answers."""
+    text: str
+    claims: tuple[Claim, ...]
+    withheld: tuple[Claim, ...]
+    passages: tuple[PassageRecord, ...]
+    confidence: Confidence
+    lacks: tuple[str, ...]
+    model: str
+    instructions: str
+    timings: Timings
+
+    def as_question(self) -> Question:
+        """Give the question as it was searched for."""
+        return Question(
+            text=self.standalone_question,
+            book=self.book,
+            top_k=self.top_k,
+            threshold=self.threshold,
+            filters=self.filters,
+            selected_text=self.selection.text if self.selection else None,
+        )
+
+
+def answer_record(
+    answer: Answer,
+    question: Question,
+    searched: Sequence[Hit] | None,
+    also: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Give everything about an answer but its text, ready for JSON.
+
+    `searched` is all that the question's search gave, also what stayed below the threshold, and
+    `None` where there was none; `also` names the passages that it was told to read besides.
+    """
+    selection = answer.selection
     return {
+        "thread_id": answer.thread_id,
+        "question": answer.question,
         "standalone_question": answer.standalone_question,
-        "headings": list(dict.fromkeys(citation.section for citation in answer.citations)),
+        "mode": question.mode,
+        "selection": asdict(selection) if selection else None,
+        "filters": filters_record(question.filters),
+        "also": list(also),
+        "top_k": question.top_k,
+        "threshold": question.threshold,
+        "headings": _headings(answer),
+        "searched": searched is not None,
         "status": answer.status,
+        "lacks": list(answer.lacks),
         "book": answer.book,
         "revision": answer.revision,
         "model": answer.model,
+        "instructions": VERSION,
         "confidence": asdict(answer.confidence),
         "claims": [asdict(claim) for claim in answer.claims],
         "withheld": [asdict(claim) for claim in answer.withheld],
         "unsupported": [claim.text for claim in answer.unsupported],
-        "hits": [_hit(hit) for hit in answer.hits],
+        "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
         "timings": asdict(answer.timings),
     }
 
 
 def cited_in(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the ids of the passages that a stored answer cites."""
-    claims = record.get("claims", ())
-    ids = (citation["chunk_id"] for claim in claims for citation in claim["citations"])
+    """Give the ids of the book's passages that a stored answer cites."""
+    citations = (one for claim in record.get("claims", ()) for one in claim["citations"])
+    ids = (
+        one.get("found_in") or one["chunk_id"] for one in citations if one.get("of") != "own_text"
+    )
     return tuple(dict.fromkeys(ids))
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
+def receipt_of(message: Message) -> Receipt:
+    """Read the record of an answer back; what an older version did not write has its default."""
+    record = message.record
+    selection = record.get("selection")
+    return Receipt(
+        id=message.id,
+        thread_id=record.get("thread_id", ""),
+        created_at=message.created_at,
+        question=record.get("question", record["standalone_question"]),
+        standalone_question=record["standalone_question"],
+        book=record["book"],
+        revision=record["revision"],
+        mode=record.get("mode", "retrieval_pipeline"),
+        selection=_read(Selection, selection) if selection else None,
+        filters=_filters(record.get("filters", {})),
+        also=tuple(record.get("also", ())),
+        top_k=record.get("top_k", Question(text="").top_k),
+        threshold=record.get("threshold", Question(text="").threshold),
+        searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),
+        status=record["status"],
+        state=message.state,
+        text=message.content,
+        claims=tuple(_claim(claim) for claim in record["claims"]),
+        withheld=tuple(_claim(claim) for claim in record["withheld"]),
+        passages=tuple(
+            _read(PassageRecord, {"rank": place, **hit})
+            for place, hit in enumerate(record["hits"], start=1)
+        ),
+        confidence=_read(Confidence, record["confidence"]),
+        lacks=tuple(record.get("lacks", ())),
+        model=record["model"],
+        instructions=record.get("instructions", ""),
+        timings=_read(Timings, record["timings"]),
+    )
+
+
+def filters_record(filters: Filters) -> dict[str, list[Any]]:
+    """Give the filters that restrict, as requests have them."""
     return {
-        "chunk_id": hit.chunk.id,
-        "content_hash": hit.chunk.content_hash,
-        "chapter": hit.chunk.chapter,
-        "section": hit.chunk.section,
-        "url": hit.chunk.url,
-        "similarity": hit.similarity,
-        "cosine": hit.cosine,
+        name: [{"prefix": one.text} if isinstance(one, Prefix) else one for one in values]
+        for name, values in filters.wanted.items()
+        if values
     }
+
+
+def _filters(data: Mapping[str, Sequence[Any]]) -> Filters:
+    return Filters(
+        **{
+            name: tuple(
+                Prefix(one["prefix"]) if isinstance(one, Mapping) else one for one in values
+            )
+            for name, values in data.items()
+        }
+    )
+
+
+def _headings(answer: Answer) -> list[str]:
+    """Give the headings that a follow-up may lean on; a reader's own text has none."""
+    cited = (citation for citation in answer.citations if citation.of != "own_text")
+    return list(dict.fromkeys(citation.section for citation in cited))
+
+
+def _passages(answer: Answer, question: Question, searched: Sequence[Hit]) -> list[PassageRecord]:
+    """Number the passages as the answer's marks do; those that it could not use come last."""
+    ids = {hit.chunk.id for hit in searched}
+    opened = answer.status == "answered"
+    records = [
+        _passage(
+            hit,
+            searched=hit.chunk.id in ids,
+            used=opened or hit.similarity >= question.threshold,
+        )
+        for hit in answer.hits
+    ]
+    known = {record.chunk_id for record in records}
+    return records + [
+        _passage(hit, searched=True, used=False) for hit in searched if hit.chunk.id not in known
+    ]
+
+
+def _passage(hit: Hit, *, searched: bool, used: bool) -> PassageRecord:
+    chunk = hit.chunk
+    return PassageRecord(
+        chunk_id=chunk.id,
+        content_hash=chunk.content_hash,
+        chapter=chunk.chapter,
+        section=chunk.section,
+        url=chunk.url,
+        source_file=chunk.source_file,
+        rank=hit.rank,
+        similarity=hit.similarity,
+        cosine=hit.cosine,
+        searched=searched,
+        used=used,
+    )
+
+
+def _claim(data: Mapping[str, Any]) -> Claim:
+    citations = tuple(_read(Citation, citation) for citation in data["citations"])
+    return _read(Claim, {**data, "citations": citations})
+
+
+def _read(kind: type[T], data: Mapping[str, Any]) -> T:
+    """Make a dataclass of what is known of it; JSON has lists where we have tuples."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in data.items()
+            if name in known
+        }
+    )

@@ -8,13 +8,35 @@ from quire.prose.sentences import split_spans
 
 MAX_SHOWN = 120
 NEAREST = 3
-UNPROVEN: dict[VerdictKind, str] = {
+_UNPROVEN: dict[VerdictKind, str] = {
     "partly": "[supported only in part]",
-    "unsupported": "[not supported by the book]",
-    "contradicted": "[contradicted by the book]",
+    "unsupported": "[not supported by {source}]",
+    "contradicted": "[contradicted by {source}]",
 }
-"""What stands behind a claim that is shown although the book does not support it."""
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
+SELECTION_DISCLAIMER = (
+    "The selected text touches on this only in part; what follows is the closest it comes."
+)
+
+
+def warning(verdict: VerdictKind, *, selected: bool) -> str:
+    """Give what stands behind a claim that is shown although the source does not support it."""
+    source = "the selected text" if selected else "the book"
+    return _UNPROVEN.get(verdict, "").format(source=source)
+
+
+def selection_refusal(lacks: Sequence[str]) -> str:
+    """Say that the selection does not hold the answer, what it lacks, and offer the whole book."""
+    missing = ", ".join(f"“{word[:MAX_SHOWN]}”" for word in lacks[:5])
+    lack = (
+        f"it does not mention {missing}"
+        if missing
+        else "it has the words of the question, but does not say what is asked"
+    )
+    return (
+        f"The selected text does not answer this: {lack}. "
+        "The whole book may: ask again without the selection."
+    )
 
 
 def refusal_text(question: str, nearest: Sequence[Hit]) -> str:

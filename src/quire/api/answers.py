@@ -6,7 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
-from quire.domain import AnswerEntry, AnswerState
+from quire.conversation import AnswerEntry
+from quire.domain import AnswerState
 from quire.ports import ThreadStore
 
 

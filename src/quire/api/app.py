@@ -17,6 +17,7 @@ from quire.api.mount import mount
 from quire.api.page import page_router
 from quire.api.problems import add_handlers
 from quire.api.reading import reading_router
+from quire.api.receipts import receipts_router
 from quire.api.structure import structure_router
 from quire.compose import Services
 from quire.version import __version__
@@ -43,6 +44,7 @@ def create_app(services: Services) -> FastAPI:
         app.include_router(mount(contract, services.answerer))
     app.include_router(threads_router(services.threads))
     app.include_router(answers_router(services.threads))
+    app.include_router(receipts_router(services.receipts))
     app.include_router(reading_router(services.library))
     app.include_router(structure_router(services.library))
     app.include_router(health_router(_checks(services)))

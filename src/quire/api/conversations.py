@@ -7,7 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict
 
-from quire.domain import AnswerState, Message, Thread
+from quire.conversation import Message, Thread
+from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 

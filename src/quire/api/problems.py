@@ -24,6 +24,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownBook: 404,
     errors.UnknownPage: 404,
     errors.UnknownThread: 404,
+    errors.UnknownAnswer: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,
     errors.UnsupportedSource: 422,

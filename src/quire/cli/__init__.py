@@ -9,6 +9,8 @@ import click
 COMMANDS = {
     "ingest": "Read a book and bring its index up to date.",
     "ask": "Ask a question; the answer streams with its proof.",
+    "receipt": "Show the full record of an answer.",
+    "replay": "Check an answer again, against the book as it is now.",
     "search": "Show the passages nearest to a question.",
     "toc": "Show how the book is built: parts, chapters and sections.",
     "books": "List the books, show what was noticed about one, or remove one.",

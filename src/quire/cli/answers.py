@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from quire.cli.options import data_option, settings_from
 from quire.compose import build_threads
-from quire.domain import AnswerEntry, AnswerState
+from quire.conversation import AnswerEntry
+from quire.domain import AnswerState
 from quire.settings import Settings
 
 
@@ -32,7 +33,8 @@ def command(state: AnswerState | None, flagged: bool, limit: int, data_dir: Path
         when = f"{entry.created_at:%Y-%m-%d %H:%M}"
         console.print(
             f"[bold]{escape(entry.question)}[/bold]\n"
-            f"  [dim]{entry.state}, {escape(entry.book)}, {when}, thread {entry.thread_id}[/dim]",
+            f"  [dim]{entry.state}, {escape(entry.book)}, {when}, answer {entry.id} "
+            f"of conversation {entry.thread_id}[/dim]",
             highlight=False,
             soft_wrap=True,
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import TextIO
 
 import click
 from rich.console import Console
@@ -27,13 +28,22 @@ MAX_LENGTH = 1000
 @click.argument("question")
 @click.option("--thread", help="Continue the conversation with this id.")
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
+@click.option("--selected", metavar="TEXT", help="Answer from this text alone.")
+@click.option(
+    "--selection",
+    type=click.File(encoding="utf-8", errors="replace"),
+    help="The same, from a file; - is standard input.",
+)
 @filter_option
 @book_option
 @data_option
-def command(
+def command(  # noqa: PLR0913 - one for each option
     question: str,
+    *,
     thread: str | None,
     top_k: int,
+    selected: str | None,
+    selection: TextIO | None,
     filters: tuple[str, ...],
     book: str | None,
     data_dir: Path | None,
@@ -42,9 +52,17 @@ def command(
     question = question.strip()
     if not question or len(question) > MAX_LENGTH:
         raise BadRequest(f"A question has 1 to {MAX_LENGTH} characters; this has {len(question)}.")
+    if selected is not None and selection is not None:
+        raise click.UsageError("Give --selected or --selection, not both.")
     settings = settings_from(data_dir)
-    where = filters_from(filters)
-    asked = Question(text=question, book=book, thread_id=thread, top_k=top_k, filters=where)
+    asked = Question(
+        text=question,
+        book=book,
+        thread_id=thread,
+        top_k=top_k,
+        filters=filters_from(filters),
+        selected_text=selection.read() if selection else selected,
+    )
     asyncio.run(_ask(settings, asked))
 
 
@@ -58,7 +76,7 @@ async def _ask(settings: Settings, question: Question) -> None:
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
-    if answer.status == "not_in_book":
+    if not answer.confidence.should_answer:
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
@@ -66,7 +84,8 @@ async def _ask(settings: Settings, question: Question) -> None:
             _print_sources(console, answer)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
-        f"follow up with --thread {answer.thread_id}[/dim]",
+        f"follow up with --thread {answer.thread_id};\n"
+        f"its record: quire receipt {answer.id}[/dim]",
         highlight=False,
     )
 
@@ -74,8 +93,9 @@ async def _ask(settings: Settings, question: Question) -> None:
 def _print_sources(console: Console, answer: Answer) -> None:
     console.print("\n[bold]Sources[/bold]")
     for citation in answer.citations:
-        place = f"{citation.chapter} › {citation.section}"
+        place = " › ".join(dict.fromkeys((citation.chapter, citation.section)))
         quote = " ".join(citation.quote.split())
         console.print(f"  [bold]\\[{citation.number}][/bold] {escape(place)}", highlight=False)
         console.print(f"      “{escape(quote)}”", style="italic", highlight=False, soft_wrap=True)
-        console.print(f"      {escape(citation.url)}", style="dim", highlight=False, soft_wrap=True)
+        address = citation.url or "the text you gave; it is not in the book"
+        console.print(f"      {escape(address)}", style="dim", highlight=False, soft_wrap=True)

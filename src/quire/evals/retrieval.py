@@ -202,13 +202,14 @@ class _Asking:
         asked = understand(text, self._index)
         if asked.talk or asked.foreign:
             return text, SearchResult((), 0.0)  # the service searches for neither
-        return await search_in_conversation(
+        found = await search_in_conversation(
             self._search,
             asked.text,
             history,
             vocabulary=self._index.vocabulary,
             threshold=THRESHOLD,
         )
+        return found.standalone, found.result
 
     async def history_of(self, turns: Sequence[Turn]) -> list[Exchange]:
         """Give earlier turns as the service would remember them.

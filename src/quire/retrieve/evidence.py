@@ -71,7 +71,11 @@ class EvidenceReader:
         self._known: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def rank(
-        self, question: str, passages: Sequence[Passage], statistics: TermStatistics
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        statistics: TermStatistics,
+        quotas: Sequence[int] = QUOTAS,
     ) -> list[Evidence]:
         """Score the sentences of the passages, best first."""
         found: list[Evidence] = []
@@ -79,7 +83,7 @@ class EvidenceReader:
         for place, passage in enumerate(passages):
             own = _by_words(question, passage, statistics)
             found += own
-            chosen += self._worth_reading(question, own, QUOTAS[min(place, len(QUOTAS) - 1)])
+            chosen += self._worth_reading(question, own, quotas[min(place, len(quotas) - 1)])
         scores = self._read(question, [text for _, text in chosen])
         read = [replace(e, score=score) for (e, _), score in zip(chosen, scores, strict=True)]
         places = {(e.passage.number, e.place) for e in read}

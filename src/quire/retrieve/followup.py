@@ -1,6 +1,7 @@
 """Search for a question as part of its conversation."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from quire.prose.vocabulary import Vocabulary
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
@@ -16,6 +17,16 @@ Search = Callable[[str, Sequence[str]], Awaitable[SearchResult]]
 """Searches for a standalone question; the passages named are read beside those found."""
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was searched for, standing alone, and what was found."""
+
+    standalone: str
+    also: tuple[str, ...]
+    """Passages cited before that were read again."""
+    result: SearchResult
+
+
 async def search_in_conversation(
     search: Search,
     question: str,
@@ -23,17 +34,18 @@ async def search_in_conversation(
     *,
     vocabulary: Vocabulary,
     threshold: float,
-) -> tuple[str, SearchResult]:
-    """Give the question as it was searched for, standing alone, and what was found."""
+) -> Searched:
+    """Search for a question, as a follow-up where it is one."""
     alone = standalone_question(question, history)
-    cited = [identity for one in history[-CITED:] for identity in one.cited]
+    cited = tuple(identity for one in history[-CITED:] for identity in one.cited)
     standalone = said_in_full(alone, vocabulary) or alone
-    found = await search(standalone, cited if alone != question else ())
+    also = cited if alone != question else ()
+    found = await search(standalone, also)
     beside = question_with_topic(alone, history)
     if beside and found.answerability < SURE:
         # It may lean on the conversation in a way its words do not show.
         beside = said_in_full(beside, vocabulary) or beside
         again = await search(beside, cited)
         if again.answerability > max(found.answerability, threshold):
-            return beside, again
-    return standalone, found
+            return Searched(beside, cited, again)
+    return Searched(standalone, also, found)

@@ -5,6 +5,7 @@ from pathlib import Path
 from quire.answer.models import ModelFor, choose_model
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
+from quire.answer.receipts import Receipts
 from quire.compose import Services, books_folder
 from quire.index.library import DiskLibrary
 from quire.ports import Judge
@@ -38,4 +39,5 @@ def build_services(
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
     pipeline = Pipeline(library, searcher, judge, threads, chosen, options or settings.answer)
-    return Services(settings, embedder, library, searcher, threads, pipeline)
+    receipts = Receipts(library, searcher, judge, threads)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)

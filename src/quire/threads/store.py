@@ -10,9 +10,13 @@ from sqlalchemy import Row, delete, event, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from quire.domain import Answer, AnswerEntry, AnswerState, Message, Thread
+from quire.conversation import AnswerEntry, Message, Thread
+from quire.domain import Answer, AnswerState
 from quire.errors import StoreUnavailable
 from quire.threads.tables import ANSWERS, MESSAGES, METADATA, THREADS
+
+STATED = select(MESSAGES, ANSWERS.c.state).outerjoin(ANSWERS, ANSWERS.c.id == MESSAGES.c.id)
+"""Messages, the answers among them with their state."""
 
 
 class SqlThreadStore:
@@ -54,14 +58,17 @@ class SqlThreadStore:
             ).first()
             if found is None:
                 return None
-            wanted = (
-                select(MESSAGES, ANSWERS.c.state)
-                .outerjoin(ANSWERS, ANSWERS.c.id == MESSAGES.c.id)
-                .where(MESSAGES.c.thread_id == thread_id)
-            )
+            wanted = STATED.where(MESSAGES.c.thread_id == thread_id)
             newest = wanted.order_by(MESSAGES.c.position.desc())
             rows = (await connection.execute(newest.limit(last) if last else newest)).all()
         return _thread(found, tuple(_message(row) for row in reversed(rows)))
+
+    async def answer(self, answer_id: str) -> Message | None:
+        """Read one finished answer with its record, whichever thread it stands in."""
+        wanted = STATED.where(MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant")
+        async with self._connection() as connection:
+            row = (await connection.execute(wanted)).first()
+        return _message(row) if row else None
 
     @asynccontextmanager
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:

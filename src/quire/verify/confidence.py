@@ -24,11 +24,7 @@ def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -
     scores = [hit.similarity for hit in hits]
     # Rounding may leave the mean of equal scores just outside them, and below its level.
     average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
-    level: Level = "insufficient"
-    for name, least, count in LEVELS:
-        if average >= least and len(hits) >= min(count, top_k):
-            level = name
-            break
+    level = level_of(average, len(hits), top_k)
     return Confidence(
         average_similarity=average,
         min_similarity=min(scores, default=0.0),
@@ -39,6 +35,14 @@ def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -
         should_answer=level != "insufficient",
         answerability=answerability,
     )
+
+
+def level_of(average: float, passages: int, top_k: int) -> Level:
+    """Give the level of so many passages of `top_k` that are so similar on average."""
+    for name, least, count in LEVELS:
+        if average >= least and passages >= min(count, top_k):
+            return name
+    return "insufficient"
 
 
 def certain(passages: int) -> Confidence:

@@ -55,8 +55,8 @@ def load_scale(model: str) -> Scale:
     )
 
 
-def features_of(claim: str, evidence: str, everything: str, said: Entailed) -> dict[str, float]:
-    """Describe how a claim stands to the sentences that bear on it, and to all there is."""
+def features_of(claim: str, evidence: str, present: float, said: Entailed) -> dict[str, float]:
+    """Describe how a claim stands to the sentences that bear on it."""
     wanted = set(terms(inline_plain(claim)))
     count = len(wanted) or 1
     different = {one.kind for one in disagreements(claim, evidence)}
@@ -65,7 +65,7 @@ def features_of(claim: str, evidence: str, everything: str, said: Entailed) -> d
         "supported": _bounded(said.supported - rest),
         "contradicted": _bounded(said.contradicted - _joined(said.supported, said.unsupported)),
         "covered": len(wanted & set(terms(evidence))) / count,
-        "present": len(wanted & set(terms(everything))) / count,
+        "present": present,
         "length": log(1 + count) / 4,
         **{kind: float(kind in different) for kind in _KINDS},
     }
@@ -76,9 +76,11 @@ class TrainedJudge:
 
     def __init__(self, model: Entailment) -> None:
         """Read with `model`."""
+        self.id = model.id
         self._model = model
         self._strict = LexicalJudge()
         self._scale = load_scale(model.id)
+        self.threshold = self._scale.supported
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
         """Check one claim; `cited` are the indices of the passages it names."""
@@ -92,15 +94,15 @@ class TrainedJudge:
             if span.kind != "heading"
         ]
         sentences = [inline_plain(span.of(passages[number])) for number, span in places]
-        chosen = bearing(claim, sentences)
-        if not chosen:
+        found = bearing(claim, sentences)
+        if not found.places:
             return strict
-        evidence = shown(sentences, chosen)
+        evidence = shown(sentences, found.places)
         said = self._model.entails([(inline_plain(claim), evidence)])[0]
-        features = features_of(claim, evidence, " ".join(sentences), said)
+        features = features_of(claim, evidence, found.present, said)
         probability = round(self._scale.probability(features), 4)
-        found = tuple(_place(*places[i]) for i in chosen)
-        return self._verdict(strict, probability, said, found)
+        proof = tuple(_place(*places[i]) for i in found.places)
+        return self._verdict(strict, probability, said, proof)
 
     def _verdict(
         self,

@@ -10,12 +10,24 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from quire.api.contract import WireEvent
-from quire.domain import Answer, Citation, Claim, Confidence, Filters, Hit, Prefix, Question, Wanted
+from quire.domain import (
+    SELECTION_LENGTH,
+    Answer,
+    Citation,
+    Claim,
+    Confidence,
+    Filters,
+    Hit,
+    Prefix,
+    Question,
+    Wanted,
+)
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 PREVIEW = 500
@@ -93,6 +105,19 @@ class ChatRequest(Wire):
     """Where to search."""
     book: str | None = Field(None, max_length=64)
     """Which book; may be left out where there is only one."""
+    context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
+    """Where the answer may come from: the book, or `user_context` alone."""
+    user_context: str | None = Field(None, max_length=SELECTION_LENGTH[1], validate_default=True)
+    """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
+    only source: nothing is retrieved, and what was said before does not count."""
+
+    @field_validator("user_context")
+    @classmethod
+    def _has_context(cls, value: str | None, info: ValidationInfo) -> str | None:
+        least, _ = SELECTION_LENGTH
+        if info.data.get("context_mode") == "user_provided" and len((value or "").strip()) < least:
+            raise ValueError(f"is required in mode user_provided, with at least {least} characters")
+        return value
 
     @field_validator("session_id")
     @classmethod
@@ -146,13 +171,16 @@ class Quote(Wire):
     chapter: str
     section: str
     quote: str
-    """Byte for byte what the passage, or its heading, says between the offsets."""
+    """Byte for byte what the passage, its heading or the selection says between the offsets."""
     start: int
     end: int
     url: str
-    """Opens the published page at that sentence."""
-    of: Literal["text", "heading"] = "text"
-    """Whether the passage is quoted, or the headings it stands under (`heading` of its source)."""
+    """Opens the published page at that sentence; empty for the reader's own text."""
+    of: Literal["text", "heading", "selection", "own_text"] = "text"
+    """What is quoted: the passage; the headings it stands under (`heading` of its source); the
+    reader's selection, which the book has at `url`; or a selection that is not of the book."""
+    found_in: str = ""
+    """For `selection`: the `chunk_id` of the book's passage that says the same."""
 
 
 class CheckedClaim(Wire):
@@ -160,7 +188,7 @@ class CheckedClaim(Wire):
 
     text: str
     start: int
-    """Where it begins in `response`."""
+    """Where it begins in `response`; of one that was withheld, where it would have."""
     end: int
     verdict: Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
     """`contradicted`: the book says otherwise; the citations then say what it says."""
@@ -209,6 +237,12 @@ class ChatResponse(Wire):
     """What the model claimed and the book does not support; by default not part of `response`."""
     standalone_question: str
     """The question as it was searched for."""
+    context_mode: Literal["retrieval_pipeline", "user_provided"]
+    """Where the answer came from."""
+    missing_terms: list[str]
+    """For a selection that does not answer: words of the question that it does not have."""
+    offer: Literal["whole_book"] | None
+    """`whole_book` where the selection does not answer, but the book may: ask again without it."""
     metrics: Metrics
     timings: StageTimings
     book: str
@@ -235,6 +269,7 @@ class Chat:
             top_k=body.top_k,
             threshold=body.similarity_threshold,
             filters=Filters(**{name: filters.wanted(name) for name in ChatFilters.model_fields}),
+            selected_text=body.user_context if body.context_mode == "user_provided" else None,
         )
 
     def reply(self, answer: Answer) -> ChatResponse:
@@ -249,10 +284,13 @@ class Chat:
             confidence_level=confidence.level,
             should_answer=confidence.should_answer,
             answer_id=answer.id,
-            claims=[_claim(claim) for claim in answer.claims],
+            claims=[checked_claim(claim) for claim in answer.claims],
             unsupported_claims=[claim.text for claim in answer.unsupported],
             standalone_question=answer.standalone_question,
-            metrics=_metrics(confidence),
+            context_mode=answer.mode,
+            missing_terms=list(answer.lacks),
+            offer="whole_book" if answer.status == "not_in_selection" else None,
+            metrics=metrics_of(confidence),
             timings=StageTimings(**asdict(answer.timings)),
             book=answer.book,
             revision=answer.revision,
@@ -270,13 +308,13 @@ class Chat:
                     {
                         "standalone_question": standalone,
                         "sources": [_dump(_source(n, h)) for n, h in enumerate(hits, start=1)],
-                        "metrics": _dump(_metrics(confidence)),
+                        "metrics": _dump(metrics_of(confidence)),
                     },
                 )
             case Sentence(text, claim):
-                return WireEvent("sentence", {"text": text, "claim": _dump(_claim(claim))})
+                return WireEvent("sentence", {"text": text, "claim": _dump(checked_claim(claim))})
             case Withheld(claim):
-                return WireEvent("withheld", {"claim": _dump(_claim(claim))})
+                return WireEvent("withheld", {"claim": _dump(checked_claim(claim))})
             case Done(answer):
                 return WireEvent("done", _dump(self.reply(answer)))
             case Failed():
@@ -316,7 +354,8 @@ def _quote(citation: Citation) -> Quote:
     return Quote(**asdict(citation))
 
 
-def _claim(claim: Claim) -> CheckedClaim:
+def checked_claim(claim: Claim) -> CheckedClaim:
+    """Write a claim with its verdict and its quotes."""
     return CheckedClaim(
         text=claim.text,
         start=claim.start,
@@ -327,6 +366,7 @@ def _claim(claim: Claim) -> CheckedClaim:
     )
 
 
-def _metrics(confidence: Confidence) -> Metrics:
+def metrics_of(confidence: Confidence) -> Metrics:
+    """Write the measures of the evidence."""
     fields = asdict(confidence)
     return Metrics(confidence_level=fields.pop("level"), **fields)

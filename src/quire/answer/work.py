@@ -1,0 +1,134 @@
+"""What one answer gathers on its way, and the answer that it becomes."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from time import perf_counter
+
+from quire.answer.refusal import refusal_text, selection_refusal
+from quire.answer.selected import Selected, lacking
+from quire.answer.smalltalk import NAME as TALK
+from quire.conversation import AnswerEntry
+from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Question, Status, Timings
+from quire.events import Sentence, Withheld
+from quire.ports import Index
+
+
+@dataclass(slots=True)
+class Work:
+    """An answer in the making."""
+
+    question: Question
+    index: Index
+    thread_id: str
+    answer_id: str
+    model: str
+    begun: float = field(default_factory=perf_counter)
+    standalone: str = ""
+    selected: Selected | None = None
+    refusal: str = ""
+    """What is said instead of an answer, where that is known before anything is searched."""
+    nearest: tuple[Hit, ...] | None = None
+    """All that the search for the question gave; `None` if nothing was searched."""
+    also: tuple[str, ...] = ()
+    """Passages cited before that were read with those that the search found."""
+    evidence: list[Hit] = field(default_factory=list)
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    withheld: list[Claim] = field(default_factory=list)
+    leading: list[tuple[str, Claim]] = field(default_factory=list)
+    """Headings and the like, kept until something follows that is shown."""
+    retrieve_ms: float = 0.0
+    answer_ms: float = 0.0
+    verify_ms: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the answer says anything that the book says."""
+        return any(claim.citations and claim.verdict in PROVEN for claim in self.claims)
+
+    @property
+    def last(self) -> Claim | None:
+        """The statement shown last, which the next one may refer to."""
+        return next((c for c in reversed(self.claims) if c.verdict != "not_a_claim"), None)
+
+    def hits(self, *, answered: bool) -> tuple[Hit, ...]:
+        """Give what the answer rests on; for a refusal, what came nearest."""
+        hits = tuple(self.evidence) if answered else self.nearest or ()
+        return self.selected.placed(hits) if self.selected else hits
+
+    def log_entry(self) -> AnswerEntry:
+        """Give the line of the log of answers with which it begins."""
+        return AnswerEntry(
+            id=self.answer_id,
+            thread_id=self.thread_id,
+            book=self.index.book,
+            question=self.question.text,
+            state="processing",
+            created_at=datetime.now(UTC),
+        )
+
+    def release(self, text: str, claim: Claim) -> Sentence:
+        """Add to what the reader sees."""
+        if self.text and not text[0].isspace():
+            text = f" {text}"
+        elif not self.text:
+            text = text.lstrip()
+        start = len(self.text) + text.find(claim.text)
+        claim = replace(claim, start=start, end=start + len(claim.text))
+        self.text += text
+        self.claims.append(claim)
+        return Sentence(text, claim)
+
+    def say(self, text: str) -> Sentence:
+        """Add what Quire says itself, and the book need not."""
+        claim = Claim(text=text, start=0, end=0, verdict="not_a_claim", probability=1.0)
+        return self.release(text, claim)
+
+    def withhold(self, claim: Claim) -> Withheld:
+        """Keep a claim from the reader, and note where it would have stood."""
+        claim = replace(claim, start=len(self.text), end=len(self.text))
+        self.withheld.append(claim)
+        return Withheld(claim)
+
+    def conclude(self, confidence: Confidence) -> Answer:
+        """Make the answer; one that kept no proven claim is a refusal."""
+        answered = self.is_proven or self.model == TALK
+        if not answered:
+            confidence = replace(confidence, level="insufficient", should_answer=False)
+        return Answer(
+            id=self.answer_id,
+            thread_id=self.thread_id,
+            book=self.index.book,
+            revision=self.index.revision,
+            question=self.question.text,
+            standalone_question=self.standalone,
+            status=self._status(answered=answered),
+            text=self.text if answered else self._refusal(),
+            claims=tuple(self.claims) if answered else (),
+            withheld=tuple(self.withheld),
+            hits=self.hits(answered=answered),
+            confidence=confidence,
+            model=self.model,
+            created_at=datetime.now(UTC),
+            timings=Timings(
+                retrieve_ms=round(self.retrieve_ms, 2),
+                answer_ms=round(self.answer_ms, 2),
+                verify_ms=round(self.verify_ms, 2),
+                total_ms=round(1000 * (perf_counter() - self.begun), 2),
+            ),
+            selection=self.selected.selection if self.selected else None,
+            lacks=() if answered else self._lacks(),
+        )
+
+    def _status(self, *, answered: bool) -> Status:
+        if answered:
+            return "small_talk" if self.model == TALK else "answered"
+        return "not_in_selection" if self.selected else "not_in_book"
+
+    def _refusal(self) -> str:
+        if self.selected:
+            return selection_refusal(self._lacks())
+        return self.refusal or refusal_text(self.standalone, self.nearest or ())
+
+    def _lacks(self) -> tuple[str, ...]:
+        return lacking(self.standalone, self.selected.chunk.text) if self.selected else ()

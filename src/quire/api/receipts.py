@@ -1,0 +1,217 @@
+"""Answers by their id, over HTTP: the record of each, and what would differ today."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import UUID4, BaseModel, ConfigDict, Field
+
+from quire.answer.receipts import Receipts
+from quire.answer.records import Receipt, filters_record
+from quire.answer.replay import Replay
+from quire.api.contracts.chat import (
+    CheckedClaim,
+    Metrics,
+    StageTimings,
+    checked_claim,
+    metrics_of,
+)
+from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
+
+AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
+
+
+class Wire(BaseModel):
+    """A model on the wire; the words under each field appear in the API's documentation."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+
+
+class SelectedText(Wire):
+    """What the reader selected, where that was to be the only source."""
+
+    text: str
+    found_in: list[str]
+    """`chunk_id` of the book's passages that it came from; empty if it is not of the book."""
+
+
+class ReceiptPassage(Wire):
+    """A passage that was found for the answer."""
+
+    chunk_id: str
+    content_hash: str
+    """SHA-256 of the passage as it was then."""
+    chapter: str
+    section: str
+    url: str
+    source_file: str
+    rank: int
+    """Position in the search that found it, from 1."""
+    similarity: float = Field(ge=0, le=1)
+    """Calibrated relevance to the question; 1 for a passage that was opened by name."""
+    cosine: float = Field(ge=0, le=1)
+    """The raw cosine of the embeddings; 0 where none was taken."""
+    searched: bool
+    """Whether the question's own search found it, and not the model by a search of its own."""
+    used: bool
+    """Whether the answer could rest on it. Those come first, in the order of the `[n]` marks."""
+
+
+class AnswerReceipt(Wire):
+    """The full record of one answer, as it was given."""
+
+    answer_id: str
+    session_id: str
+    """The conversation it stands in; deleting that deletes this record."""
+    created_at: datetime
+    question: str
+    standalone_question: str
+    """The question as it was searched for."""
+    book: str
+    revision: str
+    """The revision of the book that was searched."""
+    context_mode: ContextMode
+    """Where the answer came from: the book, or the reader's selection alone."""
+    selection: SelectedText | None
+    filters: dict[str, list[Any]]
+    """Where was searched: for each field, the values of which any could match."""
+    also_read: list[str]
+    """For a follow-up: `chunk_id` of passages cited before that were read with those found."""
+    top_k: int
+    similarity_threshold: float
+    status: Status
+    state: AnswerState | None
+    """How far it has come, as `GET /answers` says."""
+    response: str
+    """The text that was shown."""
+    claims: list[CheckedClaim]
+    """What the answer states, each with its verdict, its probability and its quotes."""
+    withheld: list[CheckedClaim]
+    """What the model stated and the evidence did not support; it was not shown."""
+    passages: list[ReceiptPassage]
+    missing_terms: list[str]
+    """For a selection that did not answer: words of the question that it does not have."""
+    metrics: Metrics
+    """The confidence in the evidence."""
+    model: str
+    """Who wrote the answer."""
+    instructions_version: str
+    """The version of the instructions that the model was given."""
+    timings: StageTimings
+
+
+class ReplayedPassage(Wire):
+    """A passage that the search now gives differently."""
+
+    kind: Literal["appeared", "vanished", "edited", "moved", "rescored"]
+    """`edited` has other words in the same place of the book; `moved` has another rank."""
+    chunk_id: str
+    chapter: str
+    section: str
+    rank_before: int | None
+    rank_after: int | None
+    similarity_before: float | None
+    similarity_after: float | None
+
+
+class ReplayedQuote(Wire):
+    """A quote that no longer stands in the book byte for byte."""
+
+    claim: str
+    """The claim that it proved."""
+    quote: str
+    chunk_id: str
+    """The passage that it stood in."""
+
+
+class ReplayedVerdict(Wire):
+    """A claim that would be judged differently now."""
+
+    claim: str
+    before: VerdictKind
+    after: VerdictKind
+    probability_before: float
+    probability_after: float
+
+
+class AnswerReplay(Wire):
+    """How an answer then and the book now differ."""
+
+    answer_id: str
+    book: str
+    differs: bool
+    """Whether a reader would see anything else. A new revision alone is no difference."""
+    revision_changed: bool
+    revision_before: str
+    revision_after: str
+    passages: list[ReplayedPassage]
+    lost_quotes: list[ReplayedQuote]
+    verdicts: list[ReplayedVerdict]
+    level_before: Level
+    level_after: Level
+    answered_before: bool
+    answered_after: bool
+    """Whether the passages would be enough now, and still prove a claim of the answer."""
+
+
+def receipts_router(receipts: Receipts) -> APIRouter:
+    """Make the routes under `/answers`."""
+    router = APIRouter(prefix="/answers", tags=["answers"])
+
+    @router.get("/{answer_id}")
+    async def read_receipt(answer_id: AnswerId) -> AnswerReceipt:
+        """Read the full record of one answer."""
+        return receipt_to_wire(await receipts.read(str(answer_id)))
+
+    @router.post("/{answer_id}/replay")
+    async def replay_answer(answer_id: AnswerId) -> AnswerReplay:
+        """Search and check again for one answer, against the book as it is now.
+
+        Nothing is stored, and the model is not asked again.
+        """
+        return replay_to_wire(await receipts.replay(str(answer_id)))
+
+    return router
+
+
+def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
+    """Write a record as the service gives it."""
+    selection = receipt.selection
+    return AnswerReceipt(
+        answer_id=receipt.id,
+        session_id=receipt.thread_id,
+        created_at=receipt.created_at,
+        question=receipt.question,
+        standalone_question=receipt.standalone_question,
+        book=receipt.book,
+        revision=receipt.revision,
+        context_mode=receipt.mode,
+        selection=SelectedText.model_validate(asdict(selection)) if selection else None,
+        filters=filters_record(receipt.filters),
+        also_read=list(receipt.also),
+        top_k=receipt.top_k,
+        similarity_threshold=receipt.threshold,
+        status=receipt.status,
+        state=receipt.state,
+        response=receipt.text,
+        claims=[checked_claim(claim) for claim in receipt.claims],
+        withheld=[checked_claim(claim) for claim in receipt.withheld],
+        passages=[ReceiptPassage(**asdict(passage)) for passage in receipt.passages],
+        missing_terms=list(receipt.lacks),
+        metrics=metrics_of(receipt.confidence),
+        model=receipt.model,
+        instructions_version=receipt.instructions,
+        timings=StageTimings(**asdict(receipt.timings)),
+    )
+
+
+def replay_to_wire(replay: Replay) -> AnswerReplay:
+    """Write a replay as the service gives it."""
+    fields = asdict(replay)
+    return AnswerReplay(
+        answer_id=fields.pop("id"),
+        differs=replay.differs,
+        revision_changed=replay.revision_changed,
+        **fields,
+    )
