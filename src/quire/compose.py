@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Self
 
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
-from quire.ports import Answerer, Embedder, Judge
+from quire.ports import Answerer, Embedder, Judge, Reader
 from quire.settings import Settings
 
 if TYPE_CHECKING:
     from quire.answer.models import ModelFor
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
+    from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
 
@@ -84,6 +85,23 @@ def build_judge(settings: Settings) -> Judge:
     return TrainedJudge(EntailmentModel(threads=settings.embed_threads))
 
 
+def build_reader(settings: Settings) -> Reader:
+    """Make the model that reads questions and sentences together."""
+    from quire.index.crossencoder import CrossEncoder
+
+    return CrossEncoder(threads=settings.embed_threads)
+
+
+def build_searcher(
+    settings: Settings, embedder: Embedder, evidence: "EvidenceReader"
+) -> "Searcher":
+    """Make the search over any book."""
+    from quire.retrieve.calibrate import load_calibration
+    from quire.retrieve.search import Searcher
+
+    return Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
+
+
 def build(
     settings: Settings,
     say: Say = lambda _: None,
@@ -99,15 +117,12 @@ def build(
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
     from quire.answer.receipts import Receipts
-    from quire.index.crossencoder import CrossEncoder
-    from quire.retrieve.calibrate import load_calibration
     from quire.retrieve.evidence import EvidenceReader
-    from quire.retrieve.search import Searcher
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
-    evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
-    searcher = Searcher(embedder, evidence, load_calibration(embedder.id), settings.search)
+    evidence = EvidenceReader(build_reader(settings))
+    searcher = build_searcher(settings, embedder, evidence)
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
