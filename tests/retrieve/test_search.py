@@ -133,6 +133,23 @@ async def test_of_chunks_with_the_same_text_only_the_best_is_found() -> None:
     assert [hit.chunk.id for hit in found.hits] == ["a", "c"]
 
 
+async def test_of_chunks_that_differ_by_a_word_only_the_best_is_found() -> None:
+    words = (
+        "the lens of the old tower turns once in ten seconds and is cleaned every single morning"
+    )
+    shelf = Shelf(
+        chunk_of(f"{words} by its keeper.", identity="a"),
+        chunk_of(f"{words} by the keeper today.", identity="b"),
+        chunk_of("A horn sounds in fog.", identity="c"),
+    )
+    evidence = EvidenceReader(WordReader())
+    searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)
+
+    found = await searcher.search(shelf, "lens", filters=Filters(), top_k=2)
+
+    assert [hit.chunk.id for hit in found.hits] == ["a", "c"]
+
+
 async def test_no_more_than_top_k_are_found(tiny_data: Path, tiny: Services) -> None:
     found = await tiny.searcher.search(
         tiny.library.open("tiny"), "lens", filters=Filters(), top_k=1
