@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser sites lint type check fmt bench bench-ingest bench-verification golden footprint lock clean
+.PHONY: help run test browser sites lint type check fmt bench bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bench: $(READY) ## measure speed, as ratios within one run
 BOOK ?= examples/physical-ai
 bench-ingest: $(READY) ## what ingest of BOOK=folder costs beyond embedding, and its peak of memory
 	$(BIN)/python benchmarks/ingest.py "$(BOOK)"
+
+bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside embedding the question
+	$(BIN)/python benchmarks/retrieval.py "$(BOOK)"
 
 bench-verification: $(READY) ## what checking every sentence costs a streamed answer
 	$(BIN)/python benchmarks/verification.py

@@ -1,6 +1,6 @@
 """Fit the probability that what was found holds the answer: the heart of `similarity_score`.
 
-    python training/fit_calibration.py --data DATA --out src/quire/retrieve/calibration
+    python -m training.fit_calibration --data DATA --out src/quire/retrieve/calibration
 
 The embedder is the one that the settings name (`QUIRE_EMBEDDER`). For one that Quire ships nothing
 for, `--out` is the folder `calibration` in the data folder, where it is found.
@@ -8,14 +8,16 @@ for, `--out` is the folder `calibration` in the data folder, where it is found.
 Data: the author-written questions of OpenStax Microbiology and OpenStax Introduction to Sociology
 (CC BY 4.0) and the questions of COVID-QA (Apache-2.0), each with the place that answers it. Nothing
 else is seen; but the reader, whose scores are a part of this, learnt from sentences of the same
-sources, so that the figures are rather too good. Every question is asked three ways:
+sources, so that the figures are rather too good. Every question is asked four ways:
 
 * with its whole book in the index: answerable, if a passage that answers is among those found;
 * with the passages that answer taken out: on topic, but not there;
-* of another book: off topic.
+* of another book: off topic;
+* changed by a word (`training/reader/questions.py`), with its whole book in the index: the passage
+  is there, but does not say what is asked now.
 
-Four questions in five are taken to be answerable, and the rest to be of the other two kinds in
-equal parts. Each question is seen as it was
+Four questions in five are taken to be answerable, and the rest to be of the other three kinds in
+about equal parts. Each question is seen as it was
 written, and every second one also as a reader in a hurry would type it. Half of the questions (by
 hash) fit the model, the other half give the figures written beside it.
 """
@@ -33,6 +35,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from training.reader.questions import altered
 
 from quire.compose import build_embedder
 from quire.domain import Block, Chunk, Filters, Page, Section
@@ -50,7 +53,7 @@ from quire.settings import read_settings
 
 TOP_K = 5
 PER_BOOK = 160
-SHARE = {"answerable": 0.8, "missing": 0.1, "off": 0.1}
+SHARE = {"answerable": 0.8, "missing": 0.08, "off": 0.06, "changed": 0.06}
 """What readers are taken to ask: mostly what the book covers."""
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b")
 
@@ -194,6 +197,7 @@ async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Give a row for each way each question was asked."""
     searcher = Searcher(embedder, EvidenceReader(CrossEncoder()), None, SearchOptions())
     rows = []
+    rng = random.Random(5)
     for place, book in enumerate(books):
         chosen = random.Random(0).sample(book.questions, min(PER_BOOK, len(book.questions)))
         other = books[(place + 1) % len(books)]
@@ -210,6 +214,11 @@ async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
                 rows.append(_row(fitting, book, "missing", signals))
                 _, signals = await searcher.look(other, text, Filters(), TOP_K)
                 rows.append(_row(fitting, book, "off", signals))
+                said = " ".join(hit.chunk.text for hit in hits if hit.chunk.id in asked.gold)
+                others = [one.text for one in book.questions]
+                for changed in altered(rng, text, others, said)[:1]:
+                    _, signals = await searcher.look(book, changed, Filters(), TOP_K)
+                    rows.append(_row(fitting, book, "changed", signals))
             if len(rows) % 100 < 4:
                 print(len(rows), "rows", flush=True)
     return rows
@@ -253,11 +262,13 @@ def fit(rows: list[dict]) -> dict:
     held = ~part
     error, curve = ece(y[held], p[held], weight[held])
     print({n: round(float(w), 2) for n, w in zip(names, slopes, strict=True)}, round(bias, 2))
-    hard = held & (kinds != "off")
+    hard = held & np.isin(kinds, ["answerable", "missing"])
+    near = held & np.isin(kinds, ["answerable", "changed"])
     figures = {
         "questions": int(held.sum()),
         "auroc": round(float(roc_auc_score(y[held], p[held])), 4),
         "auroc_on_topic": round(float(roc_auc_score(y[hard], p[hard])), 4),
+        "auroc_changed": round(float(roc_auc_score(y[near], p[near])), 4),
         "ece": round(error, 4),
         "reliability": curve,
     }

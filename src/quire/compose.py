@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from quire.errors import DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge
+from quire.ports import Answerer, Embedder, Judge, Reader
 from quire.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.calibrate import Calibration
+    from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.threads.store import SqlThreadStore
 
@@ -90,10 +91,30 @@ class Services:
 
 def build_judge(settings: Settings) -> Judge:
     """Make the judge that checks every claim."""
+    from quire.index.crossencoder import EntailmentModel
     from quire.verify.judges import LexicalJudge
+    from quire.verify.trained import TrainedJudge
 
-    del settings  # there is one judge so far
-    return LexicalJudge()
+    if settings.answer.judge == "strict":
+        return LexicalJudge()
+    return TrainedJudge(EntailmentModel(threads=settings.embed_threads))
+
+
+def build_reader(settings: Settings) -> Reader:
+    """Make the model that reads questions and sentences together."""
+    from quire.index.crossencoder import CrossEncoder
+
+    return CrossEncoder(threads=settings.embed_threads)
+
+
+def build_searcher(
+    settings: Settings, embedder: Embedder, evidence: "EvidenceReader"
+) -> "Searcher":
+    """Make the search over any book."""
+    from quire.retrieve.search import Searcher
+
+    calibration = build_calibration(settings, embedder.id)
+    return Searcher(embedder, evidence, calibration, settings.search)
 
 
 def build(
@@ -111,16 +132,12 @@ def build(
     from quire.answer.models import choose_model
     from quire.answer.pipeline import Pipeline
     from quire.answer.receipts import Receipts
-    from quire.index.crossencoder import CrossEncoder
     from quire.retrieve.evidence import EvidenceReader
-    from quire.retrieve.search import Searcher
 
     embedder = build_embedder(settings, say)
     library = build_library(settings)
-    evidence = EvidenceReader(CrossEncoder(threads=settings.embed_threads))
-    searcher = Searcher(
-        embedder, evidence, build_calibration(settings, embedder.id), settings.search
-    )
+    evidence = EvidenceReader(build_reader(settings))
+    searcher = build_searcher(settings, embedder, evidence)
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)

@@ -7,9 +7,9 @@ import pytest
 from quire.domain import Verdict
 from quire.errors import BadRequest
 from quire.evals.grounding import (
+    DATA,
     PASSAGE,
     example_of,
-    find_sets,
     judge_examples,
     judge_name,
     judge_threshold,
@@ -17,6 +17,7 @@ from quire.evals.grounding import (
     read_grounding,
 )
 from quire.evals.grounding_figures import figures
+from quire.evals.sets import find_sets
 from quire.verify.judges import LexicalJudge
 
 ROW = {
@@ -149,12 +150,12 @@ def test_sets_are_found_by_path_by_name_or_all(tmp_path: Path) -> None:
     named = write_set(tmp_path / "shared" / "data" / "grounding" / "named", [ROW])
     by_path = write_set(tmp_path / "mine", [ROW])
 
-    assert find_sets([str(by_path), "named"], tmp_path / "shared") == [by_path, named]
-    assert find_sets([], tmp_path / "shared") == [named]
+    assert find_sets([str(by_path), "named"], named.parent, DATA) == [by_path, named]
+    assert find_sets([], named.parent, DATA) == [named]
     with pytest.raises(BadRequest, match=r"other holds data\.jsonl"):
-        find_sets(["other"], tmp_path / "shared")
+        find_sets(["other"], named.parent, DATA)
     with pytest.raises(BadRequest, match="QUIRE_SHARED"):
-        find_sets([], tmp_path)
+        find_sets([], tmp_path, DATA)
 
 
 def test_a_sample_is_the_same_every_time_and_in_order(tmp_path: Path) -> None:

@@ -57,3 +57,16 @@ def test_the_surest_are_answered_first() -> None:
     assert curve == [(0.25, 0), (0.5, 0), (0.75, 1 / 3), (1, 0.5)]
     assert metrics.answered_at_risk([0.2, 0.9, 0.8, 0.1], [False, True, True, False]) == 0.5
     assert metrics.answered_at_risk([0.9], [False]) == 0
+
+
+def test_equal_scores_are_answered_together() -> None:
+    curve = metrics.risk_coverage([0.9, 0.5, 0.5, 0.5], [True, True, False, False])
+
+    assert curve == [(0.25, 0), (1, 0.5)]
+
+
+def test_risk_is_read_where_at_least_that_share_is_answered() -> None:
+    curve = metrics.risk_coverage([0.9, 0.8, 0.2, 0.1], [True, True, False, False])
+
+    assert [metrics.risk_at(curve, share) for share in (0.1, 0.5, 0.6, 1)] == [0, 0, 1 / 3, 0.5]
+    assert metrics.risk_at([], 0.5) == 0

@@ -5,11 +5,16 @@ import pytest
 
 from quire.compose import books_folder
 from quire.errors import BadRequest
-from quire.evals.report import write_report
-from quire.evals.retrieval import figures, read_set, run_set, write_book
+from quire.evals.retrieval import read_set, run_set, write_book
+from quire.evals.retrieval_figures import figures
+from quire.evals.timing import STAGES, TOTAL, Stopwatch, TimedEmbedder, TimedReader
 from quire.ingest.pipeline import ingest
+from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.options import SearchOptions
+from quire.retrieve.search import Searcher
 from quire.settings import Settings
-from quire.testing import HashEmbedder, build_services
+from quire.testing import HashEmbedder, WordReader, build_services
+from quire.testing.services import PLAIN_CALIBRATION
 
 CORPUS = [
     {"id": "lens#1", "page": "lens", "title": "Lenses", "text": "A lens bends the light."},
@@ -30,14 +35,18 @@ def folder(tmp_path: Path) -> Path:
     for name, rows in (("corpus", CORPUS), ("queries", QUERIES)):
         text = "\n".join(json.dumps(row) for row in rows)
         (made / f"{name}.jsonl").write_text(text, "utf-8")
-    (made / "META.json").write_text('{"reference": {"BM25": 0.5}}', "utf-8")
     return made
 
 
-async def test_every_question_is_searched_and_scored(folder: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
+@pytest.fixture
+def data(folder: Path, tmp_path: Path) -> Path:
     source = write_book(folder, tmp_path / "book")
-    ingest(source, books_folder(Settings(data_dir=data)), HashEmbedder(), book="small")
+    books = books_folder(Settings(data_dir=tmp_path / "data"))
+    ingest(source, books, HashEmbedder(), book="small")
+    return tmp_path / "data"
+
+
+async def test_every_question_is_searched_and_scored(folder: Path, data: Path) -> None:
     asked = read_set(folder)
     async with build_services(data) as services:
         found = await run_set(asked, services.searcher, services.library.open("small"))
@@ -49,23 +58,55 @@ async def test_every_question_is_searched_and_scored(folder: Path, tmp_path: Pat
     assert seen["refusal_auroc"] == 1
 
 
-async def test_the_report_holds_the_figures_and_those_of_others(
-    folder: Path, tmp_path: Path
-) -> None:
-    data = tmp_path / "data"
-    source = write_book(folder, tmp_path / "book")
-    ingest(source, books_folder(Settings(data_dir=data)), HashEmbedder(), book="small")
+async def test_a_follow_up_is_searched_for_as_the_service_would(folder: Path, data: Path) -> None:
+    history = [
+        {"role": "user", "text": "When does the horn sound?"},
+        {"role": "assistant", "text": "The horn sounds in the fog."},
+    ]
+    row = {"id": 4, "text": "Why?", "gold_ids": ["horn#1"], "history": history}
+    (folder / "queries.jsonl").write_text(json.dumps(row), "utf-8")
     asked = read_set(folder)
     async with build_services(data) as services:
         found = await run_set(asked, services.searcher, services.library.open("small"))
-    page = write_report(tmp_path / "out", asked, found, figures(asked, found))
 
-    assert "| page@1 | 1.0 |" in page.read_text("utf-8")
-    assert '"BM25": 0.5' in page.read_text("utf-8")
-    kept = json.loads(page.with_suffix(".json").read_text("utf-8"))
-    assert kept["figures"]["hit@5"] == 1
-    runs = page.with_suffix(".runs.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(run)["id"] for run in runs] == ["1", "2", "3"]
+    assert found[0].standalone == "Why: When does the horn sound?"
+    assert found[0].ids[0] == "horn#1"
+
+
+async def test_what_is_no_question_is_not_searched_for(folder: Path, data: Path) -> None:
+    (folder / "queries.jsonl").write_text('{"id": 5, "text": "Thank you!"}', "utf-8")
+    async with build_services(data) as services:
+        index = services.library.open("small")
+        found = await run_set(read_set(folder), services.searcher, index)
+
+    assert (found[0].ids, found[0].answerability) == ((), 0)
+
+
+async def test_every_stage_is_timed(folder: Path, data: Path) -> None:
+    asked, watch = read_set(folder), Stopwatch()
+    embedder = TimedEmbedder(HashEmbedder(), watch)
+    evidence = EvidenceReader(TimedReader(WordReader(), watch))
+    searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, SearchOptions())
+    async with build_services(data) as services:
+        found = await run_set(asked, searcher, services.library.open("small"), watch)
+
+    for one in found:
+        assert set(one.stages) == set(STAGES)
+        assert min(one.stages.values()) > 0
+        parts = sum(seconds for name, seconds in one.stages.items() if name != TOTAL)
+        assert parts == pytest.approx(one.stages[TOTAL])
+    assert figures(asked, found)["total_by_embedding"] > 1
+
+
+def test_a_sample_is_the_same_every_time_and_in_order(folder: Path) -> None:
+    rows = [json.dumps({"id": n, "text": f"What is {n}?"}) for n in range(50)]
+    (folder / "queries.jsonl").write_text("\n".join(rows), "utf-8")
+
+    first, again = (read_set(folder, limit=10).queries for _ in range(2))
+
+    assert first == again
+    assert [int(q.id) for q in first] == sorted(int(q.id) for q in first)
+    assert len(first) == 10
 
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"id": 1}'])

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,9 +6,10 @@ import pytest
 from quire.compose import Services
 from quire.domain import Filters
 from quire.ports import Rankings
+from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of
+from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of, reorder
 from quire.testing import HashEmbedder, WordReader
 from quire.testing.services import PLAIN_CALIBRATION
 from tests.verify.samples import Shelf, chunk_of, hit_of
@@ -68,6 +70,13 @@ def test_hits_are_numbered_from_one() -> None:
     ]
 
 
+def test_a_passage_without_a_sentence_is_kept_where_the_search_put_it() -> None:
+    hits = [replace(hit_of(text), rank=rank) for rank, text in enumerate(("One.", "$$"), start=1)]
+    evidence = EvidenceReader(WordReader()).rank("one", passages_of(hits)[:1], TermStatistics())
+
+    assert [hit.chunk.text for hit in reorder(hits, evidence, 2)] == ["One.", "$$"]
+
+
 async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:
     found = await tiny.searcher.search(
         tiny.library.open("tiny"), "What is a Fresnel lens?", filters=Filters(), top_k=3
@@ -115,6 +124,23 @@ async def test_of_chunks_with_the_same_text_only_the_best_is_found() -> None:
         chunk_of("A lens.", identity="a"),
         chunk_of("A lens.", identity="b"),
         chunk_of("A horn.", identity="c"),
+    )
+    evidence = EvidenceReader(WordReader())
+    searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)
+
+    found = await searcher.search(shelf, "lens", filters=Filters(), top_k=2)
+
+    assert [hit.chunk.id for hit in found.hits] == ["a", "c"]
+
+
+async def test_of_chunks_that_differ_by_a_word_only_the_best_is_found() -> None:
+    words = (
+        "the lens of the old tower turns once in ten seconds and is cleaned every single morning"
+    )
+    shelf = Shelf(
+        chunk_of(f"{words} by its keeper.", identity="a"),
+        chunk_of(f"{words} by the keeper today.", identity="b"),
+        chunk_of("A horn sounds in fog.", identity="c"),
     )
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)

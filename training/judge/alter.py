@@ -112,6 +112,9 @@ _ROLES = re.compile(
     r"((?:the |a |an )?[\w`/-]+(?: [\w`/-]+){0,3})\.$"
 )
 
+MADE = re.compile("docs|changed|added")
+"""Sources whose claims were made by rule; the others were written by people or models."""
+
 Change = Callable[[random.Random, str], str | None]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from training.judge.alter import MADE
 
 from quire.index.crossencoder import EntailmentModel
 from quire.verify.trained import features_of
@@ -31,16 +32,17 @@ def gathered(path: Path, limit: int) -> list[dict]:
         part = rows[start : start + 64]
         said = model.entails([(r["claim"], r["evidence"]) for r in part])
         for row, one in zip(part, said, strict=True):
-            row["features"] = features_of(row["claim"], row["evidence"], one)
+            row["features"] = features_of(row["claim"], row["evidence"], row["present"], one)
     return rows
 
 
 def weights_of(rows: list[dict], y: np.ndarray) -> np.ndarray:
-    kind = [r["source"].split("-changed")[0].split("-added")[0] for r in rows]
+    kind = [r["source"] for r in rows]
     weight = np.ones(len(rows))
     for name in set(kind):
         own = np.array([k == name for k in kind])
-        weight[own] = min(400, own.sum()) / own.sum()
+        # What people wrote counts more than what was made by rule.
+        weight[own] = min(150 if MADE.search(name) else 400, own.sum()) / own.sum()
     for label in (0, 1):
         weight[y == label] /= weight[y == label].sum()
     return weight * len(rows)

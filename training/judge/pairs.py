@@ -46,6 +46,7 @@ class Pair:
     label: str
     source: str
     part: str
+    present: float = 1.0
 
 
 def part_of(document: str) -> str:
@@ -64,10 +65,11 @@ def sentences_of(text: str) -> list[str]:
 def against(
     claim: str, sentences: list[str], label: str, source: str, document: str
 ) -> Pair | None:
-    chosen = bearing(claim, sentences)
-    if not chosen or not claim.strip():
+    found = bearing(claim, sentences)
+    if not found.places or not claim.strip():
         return None
-    return Pair(claim, shown(sentences, chosen), label, source, part_of(f"{source}/{document}"))
+    evidence = shown(sentences, found.places)
+    return Pair(claim, evidence, label, source, part_of(f"{source}/{document}"), found.present)
 
 
 def climate(data: Path, rng: random.Random) -> Iterator[Pair | None]:
@@ -79,7 +81,8 @@ def climate(data: Path, rng: random.Random) -> Iterator[Pair | None]:
             sure = one["entropy"] < 0.1
             if sure or (label != "unsupported" and one["entropy"] < 0.6) or rng.random() < 0.3:
                 text = f"{one['article']}: {one['evidence']}"
-                yield Pair(row["claim"], text, label, "climate-fever", part)
+                present = bearing(row["claim"], [text]).present
+                yield Pair(row["claim"], text, label, "climate-fever", part, present)
 
 
 def covid(data: Path, _: random.Random) -> Iterator[Pair | None]:

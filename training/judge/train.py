@@ -10,7 +10,6 @@ hour; `--seed` makes it repeatable on one machine.
 import argparse
 import json
 import random
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +19,13 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 from training.encoder import PairEncoder, begin, teacher_weights
+from training.judge.alter import MADE
 
 BATCH = 32
 MAX_TOKENS = 128
 LABELS = ("supported", "contradicted", "unsupported")
 MOST = {"data2txt/supported": 3000, "openstax-microbiology/supported": 3600}
 """What there is too much of."""
-MADE = re.compile("docs|changed|added")
-"""Sources whose claims were made by rule; the others were written by people or models."""
 
 
 def balanced(rows: list[dict], seed: int) -> list[dict]:

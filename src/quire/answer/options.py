@@ -17,3 +17,7 @@ class AnswerOptions(BaseModel):
     unsupported: Literal["withhold", "mark", "allow"] = "withhold"
     """What happens to claims that the book does not support: `mark` shows them and says so in the
     text, `allow` shows them with their verdict only."""
+    judge: Literal["strict", "trained"] = "strict"
+    """Who checks claims: `strict` compares words, numbers and names, and lets next to nothing false
+    through, but little in other words either; `trained` also reads, shows more of what a language
+    model writes in its own words, and errs more often."""

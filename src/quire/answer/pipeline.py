@@ -24,12 +24,12 @@ from quire.domain import Answer, Chunk, Claim, Confidence, Hit, Question
 from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Judge, Library, ThreadStore
+from quire.retrieve.followup import search_in_conversation
 from quire.retrieve.language import notice_of
 from quire.retrieve.outline import first_chunk
-from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
+from quire.retrieve.rewrite import Exchange, standalone_question
 from quire.retrieve.search import Searcher, SearchResult, opened_hits
 from quire.retrieve.selection import weigh_selection
-from quire.retrieve.shortforms import said_in_full
 from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
 from quire.verify.claims import Piece, PieceReader
@@ -40,10 +40,6 @@ from quire.verify.links import SentenceLinks
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
-CITED = 2
-"""Passages cited in so many of the last answers are read again for a follow-up."""
-SURE = 0.85
-"""A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
 
 class Pipeline:
@@ -157,20 +153,15 @@ class Pipeline:
         self, work: Work, asked: Understood, history: Sequence[Exchange]
     ) -> Confidence:
         begun = perf_counter()
-        question, vocabulary = work.question, work.index.vocabulary
-        alone = standalone_question(asked.text, history)
-        cited = tuple(identity for one in history[-CITED:] for identity in one.cited)
-        work.standalone = said_in_full(alone, vocabulary) or alone
-        work.also = cited if alone != asked.text else ()
-        found = await self._search(work, work.standalone, work.also)
-        beside = question_with_topic(alone, history)
-        if beside and found.answerability < SURE:
-            # It may lean on the conversation in a way its words do not show.
-            beside = said_in_full(beside, vocabulary) or beside
-            again = await self._search(work, beside, cited)
-            if again.answerability > max(found.answerability, question.threshold):
-                work.standalone, work.also, found = beside, cited, again
-        return _gated(work, found, since=begun)
+        found = await search_in_conversation(
+            partial(self._search, work),
+            asked.text,
+            history,
+            vocabulary=work.index.vocabulary,
+            threshold=work.question.threshold,
+        )
+        work.standalone, work.also = found.standalone, found.also
+        return _gated(work, found.result, since=begun)
 
     async def _select(self, work: Work, text: str) -> Confidence:
         """Take the reader's selection as all there is: no search, and nothing said before."""

@@ -1,25 +1,18 @@
 """`quire bench …`."""
 
 import asyncio
-import resource
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
-from rich.table import Table
 
-from quire.cli import bench_grounding
+from quire.cli import bench_grounding, bench_retrieval
 from quire.cli.options import book_option, data_option, settings_from
-from quire.compose import books_folder, build, build_embedder
-from quire.domain import Filters
+from quire.compose import build
 from quire.evals.conversations import follow, read_conversations
 from quire.evals.golden import GoldenResult, read_golden, run_golden
-from quire.evals.report import SHOWN, write_report
-from quire.evals.retrieval import TOP_K, Found, QuestionSet, figures, read_set, run_set, write_book
 from quire.settings import Settings
 
 KINDS = ("covered", "followup", "uncovered")
@@ -30,7 +23,12 @@ def command() -> None:
     """Measure answers on question sets."""
 
 
-for one in (bench_grounding.grounding, bench_grounding.adversarial, bench_grounding.scripted):
+for one in (
+    bench_retrieval.retrieval,
+    bench_grounding.grounding,
+    bench_grounding.adversarial,
+    bench_grounding.scripted,
+):
     command.add_command(one)
 
 
@@ -96,67 +94,3 @@ async def _run(settings: Settings, path: Path, book: str | None) -> list[GoldenR
     questions = read_golden(path)
     async with build(settings) as services:
         return await run_golden(questions, services.answerer, book)
-
-
-@command.command()
-@click.argument("sets", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--queries", default="queries.jsonl", show_default=True, help="File of questions.")
-@click.option("--limit", type=int, help="Ask only so many questions.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the reports.")
-@data_option
-def retrieval(
-    sets: tuple[Path, ...],
-    queries: str,
-    limit: int | None,
-    out: Path | None,
-    data_dir: Path | None,
-) -> None:
-    """Search for every question of labelled SETS and report how often the right passage is found.
-
-    A set is a folder with `corpus.jsonl` and `queries.jsonl`. The index is kept in the data folder,
-    so that only the first run embeds.
-    """
-    settings = settings_from(data_dir)
-    console = Console()
-    table = Table("set", *SHOWN)
-    for folder in sets:
-        asked = read_set(folder, queries)
-        if limit:
-            asked = QuestionSet(asked.name, asked.queries[:limit], asked.page_of, asked.meta)
-        found, seen = asyncio.run(_retrieve(settings, folder, asked, console))
-        page = write_report(out or settings.data_dir / "reports", asked, found, seen)
-        console.print(f"{page}")
-        table.add_row(asked.name, *(str(seen.get(name, "")) for name in SHOWN))
-    console.print(table)
-
-
-async def _retrieve(
-    settings: Settings, folder: Path, asked: QuestionSet, console: Console
-) -> tuple[list[Found], dict[str, Any]]:
-    from quire.ingest.pipeline import ingest
-
-    book = f"bench-{asked.name}"
-    source = write_book(folder, settings.data_dir / "bench" / asked.name)
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(f"Embedding {asked.name}", total=None)
-        ingest(
-            source,
-            books_folder(settings),
-            build_embedder(settings),
-            book=book,
-            options=settings.ingest,
-            progress=lambda _, done, total: bar.update(task, completed=done, total=total or 1),
-        )
-        task = bar.add_task(f"Asking {asked.name}", total=len(asked.queries))
-        async with build(settings) as services:
-            index = services.library.open(book)
-            await services.searcher.search(index, "warm up", filters=Filters(), top_k=TOP_K)
-            results = await run_set(
-                asked,
-                services.searcher,
-                index,
-                lambda done, _: bar.update(task, completed=done),
-            )
-    seen = figures(asked, results)
-    seen["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    return results, seen

@@ -11,14 +11,15 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from quire.cli.options import book_option, data_option, settings_from
+from quire.cli.figures import print_figures
+from quire.cli.options import book_option, data_option, settings_from, shared_option
 from quire.compose import build, build_judge, build_library
 from quire.evals import adversarial as lies
 from quire.evals import scripted as scripts
 from quire.evals.grounding import (
+    DATA,
     GroundingSet,
     Judged,
-    find_sets,
     judge_examples,
     judge_name,
     judge_threshold,
@@ -26,6 +27,7 @@ from quire.evals.grounding import (
 )
 from quire.evals.grounding_figures import figures
 from quire.evals.grounding_report import SHOWN, write_grounding_report, write_plain_report
+from quire.evals.sets import find_sets
 from quire.ports import Judge
 from quire.settings import Settings
 
@@ -39,14 +41,7 @@ LIMIT = click.option("--limit", type=click.IntRange(1), help="Take a random samp
 @click.command()
 @click.argument("sets", nargs=-1)
 @LIMIT
-@click.option(
-    "--shared",
-    envvar="QUIRE_SHARED",
-    type=click.Path(path_type=Path),
-    default=Path("../shared"),
-    show_default=True,
-    help="Folder that holds `data/grounding` (QUIRE_SHARED).",
-)
+@shared_option
 @OUT
 @data_option
 def grounding(
@@ -65,18 +60,18 @@ def grounding(
     settings = settings_from(data_dir)
     judge = build_judge(settings)
     console = Console()
-    names = ("set", *SHOWN, "as shown: P", "R", "F1", "floor: AUROC", "span F1", "ms p50", "p95")
-    table = Table(*names, title=f"judge {judge_name(judge)}")
-    for folder in find_sets(sets, shared):
+    rows = []
+    for folder in find_sets(sets, shared / "data" / "grounding", DATA):
         asked = read_grounding(folder, limit)
         results = _judged(asked, judge, console)
         seen = figures(results, judge_threshold(judge))
         page = write_grounding_report(
             out or settings.data_dir / "reports", asked, judge_name(judge), results, seen
         )
-        console.print(f"{page}")
-        table.add_row(asked.name, *_cells(seen))
-    console.print(table)
+        console.print(str(page), markup=False, highlight=False, soft_wrap=True)
+        rows.append((asked.name, _cells(seen)))
+    console.print(f"judge {judge_name(judge)}", markup=False, highlight=False)
+    print_figures(console, rows)
 
 
 def _judged(asked: GroundingSet, judge: Judge, console: Console) -> list[Judged]:
@@ -87,11 +82,16 @@ def _judged(asked: GroundingSet, judge: Judge, console: Console) -> list[Judged]
         )
 
 
-def _cells(seen: dict[str, Any]) -> list[str]:
-    values = [seen["judge"][name] for name in SHOWN]
-    values += [seen["as_shown"][name] for name in ("precision", "recall", "f1")]
-    values += [seen["floor"]["auroc"], seen["spans"] and seen["spans"]["f1"]]
-    return ["" if v is None else str(v) for v in (*values, seen["ms_p50"], seen["ms_p95"])]
+def _cells(seen: dict[str, Any]) -> dict[str, str]:
+    cells = {name: seen["judge"][name] for name in SHOWN}
+    cells |= {f"as shown: {name}": seen["as_shown"][name] for name in ("precision", "recall", "f1")}
+    cells |= {
+        "floor: auroc": seen["floor"]["auroc"],
+        "span f1": seen["spans"] and seen["spans"]["f1"],
+        "ms p50": seen["ms_p50"],
+        "ms p95": seen["ms_p95"],
+    }
+    return {name: "" if value is None else str(value) for name, value in cells.items()}
 
 
 @click.command()

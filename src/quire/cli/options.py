@@ -19,6 +19,14 @@ data_option = click.option(
     type=click.Path(path_type=Path),
     help="Data folder (QUIRE_DATA_DIR).",
 )
+shared_option = click.option(
+    "--shared",
+    envvar="QUIRE_SHARED",
+    type=click.Path(path_type=Path),
+    default=Path("../shared"),
+    show_default=True,
+    help="Folder whose `data` holds labelled sets (QUIRE_SHARED).",
+)
 filter_option = click.option(
     "--filter",
     "filters",

@@ -88,29 +88,6 @@ class Judged:
         return any(claim.kind != "supported" for claim in self.claims)
 
 
-def find_sets(names: Sequence[str], shared: Path) -> list[Path]:
-    """Give the folders of sets: paths, or names below `shared/data/grounding`; all without names.
-
-    Raises:
-        BadRequest: there is no such set.
-    """
-    home = shared / "data" / "grounding"
-    if not names:
-        found = sorted(path.parent for path in home.glob(f"*/{DATA}"))
-        if not found:
-            raise BadRequest(
-                f"{home} holds no sets; name a folder with {DATA}, or set QUIRE_SHARED."
-            )
-        return found
-    folders = []
-    for name in names:
-        folder = next((p for p in (Path(name), home / name) if (p / DATA).is_file()), None)
-        if folder is None:
-            raise BadRequest(f"Neither {name} nor {home / name} holds {DATA}.")
-        folders.append(folder)
-    return folders
-
-
 def read_grounding(folder: Path, limit: int | None = None) -> GroundingSet:
     """Read a set, or a random sample of it that is the same on every run.
 

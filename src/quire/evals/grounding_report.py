@@ -7,7 +7,7 @@ from typing import Any
 
 from quire.evals import metrics
 from quire.evals.grounding import GroundingSet, Judged
-from quire.evals.report import begin_report, pyplot_or_none, write_rows
+from quire.evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
 
 PUBLISHED: dict[str, dict[str, str]] = {
     "attributionbench-dev": {"macro-F1, GPT-3.5 fine-tuned (arXiv 2402.15089)": "about 80"},
@@ -141,16 +141,12 @@ def write_plain_report(  # noqa: PLR0913 - a report has so many parts
     """Write a report whose figures are one table, the first row of which names its columns."""
     stem, body = begin_report(out, name, {"judge": judge, "figures": figures})
     write_rows(stem, rows)
-    head, *below = [f"| {' | '.join(str(cell) for cell in row)} |" for row in table]
     lines = [
         f"# {title}",
         "",
         f"Quire {body['quire']}, {body['measured_at']}; judge {judge}.",
         "",
-        head,
-        "|---" * len(table[0]) + "|",
-        *below,
-        "",
+        *markdown_table(table[0], table[1:]),
     ]
     page = stem.with_name(f"{stem.name}.md")
     page.write_text("\n".join(lines), "utf-8")

@@ -66,13 +66,23 @@ def calibration_error(said: Sequence[float], right: Sequence[bool]) -> float:
 
 
 def risk_coverage(said: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float]]:
-    """Give (share answered, share of these that is wrong), the surest first."""
+    """Give (share answered, share of these that is wrong), the surest first.
+
+    No threshold can tell equal scores apart, so these are answered together.
+    """
     order = sorted(zip(said, right, strict=True), key=lambda pair: -pair[0])
     curve, wrong = [], 0
-    for answered, (_, was) in enumerate(order, start=1):
+    for answered, (score, was) in enumerate(order, start=1):
         wrong += not was
-        curve.append((answered / len(order), wrong / answered))
+        if answered == len(order) or order[answered][0] < score:
+            curve.append((answered / len(order), wrong / answered))
     return curve
+
+
+def risk_at(curve: Sequence[tuple[float, float]], coverage: float) -> float:
+    """Give the share that is wrong where at least such a share is answered; 0 of nothing."""
+    # A tenth of ten questions is one of them, whatever floating point makes of it.
+    return next((wrong for share, wrong in curve if share >= coverage - 1e-9), 0.0)
 
 
 def answered_at_risk(said: Sequence[float], right: Sequence[bool], risk: float = 0.05) -> float:

@@ -5,24 +5,38 @@ A set is a folder with `corpus.jsonl` (`id`, `title`, `section`, `text`, `page`)
 """
 
 import json
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean, median
-from time import perf_counter
 from typing import Any
 
-from quire.domain import Filters, Hit
+from quire.domain import Filters, Hit, Question
 from quire.errors import BadRequest
-from quire.evals import metrics
+from quire.evals.detection import SEED
+from quire.evals.references import floors_of
+from quire.evals.timing import Stopwatch, TimedIndex
 from quire.ports import Index
-from quire.retrieve.rewrite import Exchange, standalone_question
-from quire.retrieve.search import Searcher
+from quire.retrieve.followup import search_in_conversation
+from quire.retrieve.rewrite import Exchange
+from quire.retrieve.search import Searcher, SearchResult
+from quire.retrieve.understand import understand
 
 TOP_K = 10
+HISTORY = 3
+"""How many earlier exchanges a follow-up may refer to, as in the service."""
+THRESHOLD = Question(text="").threshold
 CORPUS = "corpus.jsonl"
 
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An earlier question of a conversation and what was said to it."""
+
+    question: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +48,7 @@ class Query:
     answerable: bool = True
     gold: frozenset[str] = frozenset()
     pages: frozenset[str] = frozenset()
-    history: tuple[str, ...] = ()
+    history: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,8 @@ class QuestionSet:
     page_of: dict[str, str]
     """The page of each passage."""
     meta: dict[str, Any] = field(default_factory=dict)
+    floors: dict[str, dict[str, float]] = field(default_factory=dict)
+    """What plain means reach on it, by figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +74,12 @@ class Found:
     """Passages, each once, best first."""
     similarities: tuple[float, ...]
     answerability: float
-    seconds: float
+    stages: Mapping[str, float]
+    """Seconds by stage."""
 
 
-def read_set(folder: Path, queries: str = "queries.jsonl") -> QuestionSet:
-    """Read a set.
+def read_set(folder: Path, queries: str = "queries.jsonl", limit: int | None = None) -> QuestionSet:
+    """Read a set, or a random sample of its questions that is the same on every run.
 
     Raises:
         BadRequest: a file is missing or a line is not what it should be.
@@ -79,14 +96,27 @@ def read_set(folder: Path, queries: str = "queries.jsonl") -> QuestionSet:
                 answerable=bool(row.get("answerable", True)),
                 gold=gold,
                 pages=pages,
-                history=tuple(
-                    turn["text"] for turn in row.get("history") or () if turn["role"] == "user"
-                ),
+                history=turns_of(row.get("history") or ()),
             )
         )
+    if limit and limit < len(found):
+        chosen = random.Random(SEED).sample(range(len(found)), limit)  # noqa: S311 - no secret
+        found = [found[place] for place in sorted(chosen)]
     meta = folder / "META.json"
     known = json.loads(meta.read_text("utf-8")) if meta.is_file() else {}
-    return QuestionSet(folder.resolve().name, tuple(found), page_of, known)
+    name = folder.resolve().name
+    return QuestionSet(name, tuple(found), page_of, known, floors_of(folder))
+
+
+def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[Turn, ...]:
+    """Pair what a reader asked with what was said to it."""
+    turns: list[Turn] = []
+    for message in messages:
+        if message["role"] == "user":
+            turns.append(Turn(message["text"]))
+        elif turns:
+            turns[-1] = Turn(turns[-1].question, message["text"])
+    return tuple(turns)
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -124,86 +154,90 @@ def write_book(folder: Path, out: Path) -> Path:
 
 
 async def run_set(
-    asked: QuestionSet, searcher: Searcher, index: Index, progress: Progress = lambda *_: None
+    asked: QuestionSet,
+    searcher: Searcher,
+    index: Index,
+    watch: Stopwatch | None = None,
+    progress: Progress = lambda *_: None,
 ) -> list[Found]:
-    """Search for every question, follow-ups as part of their conversation."""
+    """Search for every question, follow-ups as part of their conversation.
+
+    `watch` is the one by which the ports of `searcher` are timed.
+    """
+    watch = watch or Stopwatch()
+    asking = _Asking(searcher, TimedIndex(index, watch))
     found = []
     for number, query in enumerate(asked.queries, start=1):
-        begun = perf_counter()
-        standalone = query.text
-        earlier: list[Exchange] = []
-        for text in query.history:
-            earlier.append(Exchange(standalone_question(text, earlier)))
-        standalone = standalone_question(query.text, earlier)
-        result = await searcher.search(index, standalone, filters=Filters(), top_k=TOP_K)
-        spent = perf_counter() - begun
-        ids = list(dict.fromkeys(passage_id(hit) for hit in result.hits))
-        best = {i: max(h.similarity for h in result.hits if passage_id(h) == i) for i in ids}
+        history = await asking.history_of(query.history)
+        watch.restart()
+        standalone, result = await asking.ask(query.text, history)
+        stages = watch.read()
+        best: dict[str, float] = {}
+        for hit in result.hits:
+            identity = passage_id(hit)
+            best[identity] = max(hit.similarity, best.get(identity, 0.0))
         found.append(
             Found(
                 query=query,
                 standalone=standalone,
-                ids=tuple(ids),
-                similarities=tuple(best[i] for i in ids),
+                ids=tuple(best),
+                similarities=tuple(best.values()),
                 answerability=result.answerability,
-                seconds=spent,
+                stages=stages,
             )
         )
         progress(number, len(asked.queries))
     return found
 
 
+class _Asking:
+    """Asks as the service does, and remembers what conversations were about."""
+
+    def __init__(self, searcher: Searcher, index: Index) -> None:
+        self._searcher = searcher
+        self._index = index
+        self._known: dict[tuple[Turn, ...], Exchange] = {}
+
+    async def ask(self, text: str, history: Sequence[Exchange]) -> tuple[str, SearchResult]:
+        asked = understand(text, self._index)
+        if asked.talk or asked.foreign:
+            return text, SearchResult((), 0.0)  # the service searches for neither
+        found = await search_in_conversation(
+            self._search,
+            asked.text,
+            history,
+            vocabulary=self._index.vocabulary,
+            threshold=THRESHOLD,
+        )
+        return found.standalone, found.result
+
+    async def history_of(self, turns: Sequence[Turn]) -> list[Exchange]:
+        """Give earlier turns as the service would remember them.
+
+        A set says what was answered, but not from where: the best passage that the search finds is
+        taken to be what was cited.
+        """
+        history: list[Exchange] = []
+        for place, turn in enumerate(turns, start=1):
+            said = tuple(turns[:place])
+            if said not in self._known:
+                standalone, found = await self.ask(turn.question, history[-HISTORY:])
+                cited = found.hits[:1]
+                self._known[said] = Exchange(
+                    standalone,
+                    headings=tuple(hit.chunk.section for hit in cited),
+                    cited=tuple(hit.chunk.id for hit in cited),
+                    answer=turn.answer,
+                )
+            history.append(self._known[said])
+        return history[-HISTORY:]
+
+    async def _search(self, question: str, also: Sequence[str]) -> SearchResult:
+        return await self._searcher.search(
+            self._index, question, filters=Filters(), top_k=TOP_K, also=also
+        )
+
+
 def passage_id(hit: Hit) -> str:
     """Give the set's own name of a passage."""
     return hit.chunk.source_file.removeprefix(f"{CORPUS}/")
-
-
-def figures(asked: QuestionSet, results: Sequence[Found]) -> dict[str, Any]:
-    """Give every figure of a run."""
-    covered = [r for r in results if r.query.answerable and r.query.gold]
-    pages = [list(dict.fromkeys(asked.page_of.get(i, i) for i in r.ids)) for r in covered]
-    golds = [r.query.gold for r in covered]
-
-    def mean(values: Sequence[float]) -> float:
-        return round(fmean(values), 4) if values else 0.0
-
-    def by_page(k: int) -> float:
-        return mean(
-            [metrics.hit_at(p, r.query.pages, k) for p, r in zip(pages, covered, strict=True)]
-        )
-
-    said = [r.answerability for r in results]
-    # An answer is right if the book holds one and the search has found it.
-    right = [r.query.answerable and metrics.hit_at(r.ids, r.query.gold, 5) > 0 for r in results]
-    refusal = metrics.auroc(said, [r.query.answerable for r in results])
-    shown = [
-        (s, i in r.query.gold)
-        for r in results
-        for i, s in list(zip(r.ids, r.similarities, strict=True))[:5]
-    ]
-    return {
-        "questions": len(results),
-        "answerable": sum(r.query.answerable for r in results),
-        "page@1": by_page(1),
-        "page@5": by_page(5),
-        "hit@1": mean([metrics.hit_at(r.ids, g, 1) for r, g in zip(covered, golds, strict=True)]),
-        "hit@5": mean([metrics.hit_at(r.ids, g, 5) for r, g in zip(covered, golds, strict=True)]),
-        "mrr@10": mean(
-            [metrics.reciprocal_rank(r.ids, g) for r, g in zip(covered, golds, strict=True)]
-        ),
-        "ndcg@10": mean([metrics.ndcg_at(r.ids, g) for r, g in zip(covered, golds, strict=True)]),
-        "recall@10": mean(
-            [metrics.recall_at(r.ids, g, 10) for r, g in zip(covered, golds, strict=True)]
-        ),
-        "refusal_auroc": None if refusal is None else round(refusal, 4),
-        "answered_at_5%_wrong": round(metrics.answered_at_risk(said, right), 4),
-        "ece_confidence": round(metrics.calibration_error(said, right), 4),
-        "ece_similarity": round(
-            metrics.calibration_error([s for s, _ in shown], [g for _, g in shown]), 4
-        ),
-        "reliability": [
-            (round(p, 3), round(share, 3), n) for p, share, n in metrics.reliability(said, right)
-        ],
-        "ms_p50": round(1000 * median(r.seconds for r in results), 1),
-        "ms_p95": round(1000 * sorted(r.seconds for r in results)[int(0.95 * len(results))], 1),
-    }

@@ -19,7 +19,7 @@ from quire.index.session import open_session
 FOLDER = Path(__file__).parent / "models"
 SHA256 = {
     "reader.onnx": "1de00f744bab6caab1985fc835562f324e1efac446fc8da4e0d978039458dd1a",
-    "judge.onnx": "JUDGE",
+    "judge.onnx": "0aa85f0844891a5c43b26776edcf8c8eddd24829d2f0376e3cb8f696f75c0cad",
     "words.npz": "a402db449ad515ca3df172702f4b52e4ac2d37dd2898abd1989c1c254365e39b",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }

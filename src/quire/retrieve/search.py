@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from quire.domain import Chunk, Filters, Hit
 from quire.ports import Embedder, Index, Rankings, Vectors
 from quire.prose.plain import plain
+from quire.prose.terms import terms
 from quire.retrieve.calibrate import (
     Calibration,
     Signals,
@@ -18,6 +19,11 @@ from quire.retrieve.options import SearchOptions
 
 SPARE = 3
 """How many hits more than asked for are read; the reader may prefer one of them."""
+SAME_COSINE, SAME_WORDS = 0.97, 0.9
+"""Passages this close, with this share of their words in common, say the same."""
+READER_WEIGHT = 1.3
+"""What the rank of its best sentence counts for a passage, beside its rank in the search: fitted on
+the questions of two textbooks."""
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
 
@@ -111,7 +117,14 @@ def reorder(hits: Sequence[Hit], evidence: Sequence[Evidence], top_k: int) -> li
     best: dict[int, int] = {}
     for one in evidence:
         best.setdefault(one.passage.number, len(best) + 1)
-    joined = sorted(hits, key=lambda hit: (-(1 / hit.rank + 1 / best[hit.rank]), hit.rank))
+    # A passage may be without a sentence: a lone picture, say.
+    joined = sorted(
+        hits,
+        key=lambda hit: (
+            -(1 / hit.rank + READER_WEIGHT / best.get(hit.rank, len(hits) + 1)),
+            hit.rank,
+        ),
+    )
     return [replace(hit, rank=rank) for rank, hit in enumerate(joined[:top_k], start=1)]
 
 
@@ -164,8 +177,18 @@ def _hit(vector: Vectors, chunk: Chunk, own: Vectors, rank: int) -> Hit:
 
 
 def _distinct(found: Sequence[tuple[Chunk, Vectors]]) -> list[tuple[Chunk, Vectors]]:
-    """Keep the best of chunks with the same text."""
-    seen: dict[str, tuple[Chunk, Vectors]] = {}
+    """Keep the best of chunks that say the same, but for a word or two."""
+    kept: list[tuple[Chunk, Vectors]] = []
     for chunk, vector in found:
-        seen.setdefault(chunk.content_hash, (chunk, vector))
-    return list(seen.values())
+        if not any(_alike(chunk, vector, *other) for other in kept):
+            kept.append((chunk, vector))
+    return kept
+
+
+def _alike(one: Chunk, vector: Vectors, other: Chunk, other_vector: Vectors) -> bool:
+    if one.content_hash == other.content_hash:
+        return True
+    if float(vector @ other_vector) < SAME_COSINE:
+        return False
+    ours, theirs = set(terms(plain(one.text))), set(terms(plain(other.text)))
+    return len(ours & theirs) >= SAME_WORDS * len(ours | theirs) > 0

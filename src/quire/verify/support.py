@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log
 
 from quire.prose.plain import inline_plain
@@ -14,8 +15,18 @@ _ENOUGH = 0.08
 """A further sentence must add this share of the claim's weight."""
 
 
-def bearing(claim: str, sentences: Sequence[str]) -> tuple[int, ...]:
-    """Choose the sentences that together cover the claim best, in the order of the text.
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """The sentences that bear on a claim."""
+
+    places: tuple[int, ...]
+    """Where they stand among all sentences, in order."""
+    present: float
+    """Share of the claim's words that stand in any of the sentences, chosen or not."""
+
+
+def bearing(claim: str, sentences: Sequence[str]) -> Bearing:
+    """Choose the sentences that together cover the claim best.
 
     Each next one is chosen for what the others leave uncovered, so that a claim joined from two
     places is judged against both.
@@ -24,6 +35,7 @@ def bearing(claim: str, sentences: Sequence[str]) -> tuple[int, ...]:
     known = Counter(term for own in held for term in own)
     left = {t: log(1 + len(sentences) / (0.5 + known[t])) for t in set(terms(inline_plain(claim)))}
     total = sum(left.values())
+    present = sum(1 for term in left if known[term]) / len(left) if left else 1.0
     chosen: list[int] = []
     room = MAX_CHARACTERS
     while left and len(chosen) < MAX_SENTENCES:
@@ -39,7 +51,7 @@ def bearing(claim: str, sentences: Sequence[str]) -> tuple[int, ...]:
         chosen.append(best)
         room -= len(sentences[best])
         left = {term: weight for term, weight in left.items() if term not in held[best]}
-    return tuple(sorted(chosen))
+    return Bearing(tuple(sorted(chosen)), present)
 
 
 def shown(sentences: Sequence[str], chosen: Sequence[int]) -> str:

@@ -55,7 +55,7 @@ def load_scale(model: str) -> Scale:
     )
 
 
-def features_of(claim: str, evidence: str, said: Entailed) -> dict[str, float]:
+def features_of(claim: str, evidence: str, present: float, said: Entailed) -> dict[str, float]:
     """Describe how a claim stands to the sentences that bear on it."""
     wanted = set(terms(inline_plain(claim)))
     count = len(wanted) or 1
@@ -65,6 +65,7 @@ def features_of(claim: str, evidence: str, said: Entailed) -> dict[str, float]:
         "supported": _bounded(said.supported - rest),
         "contradicted": _bounded(said.contradicted - _joined(said.supported, said.unsupported)),
         "covered": len(wanted & set(terms(evidence))) / count,
+        "present": present,
         "length": log(1 + count) / 4,
         **{kind: float(kind in different) for kind in _KINDS},
     }
@@ -93,15 +94,15 @@ class TrainedJudge:
             if span.kind != "heading"
         ]
         sentences = [inline_plain(span.of(passages[number])) for number, span in places]
-        chosen = bearing(claim, sentences)
-        if not chosen:
+        found = bearing(claim, sentences)
+        if not found.places:
             return strict
-        evidence = shown(sentences, chosen)
+        evidence = shown(sentences, found.places)
         said = self._model.entails([(inline_plain(claim), evidence)])[0]
-        features = features_of(claim, evidence, said)
+        features = features_of(claim, evidence, found.present, said)
         probability = round(self._scale.probability(features), 4)
-        found = tuple(_place(*places[i]) for i in chosen)
-        return self._verdict(strict, probability, said, found)
+        proof = tuple(_place(*places[i]) for i in found.places)
+        return self._verdict(strict, probability, said, proof)
 
     def _verdict(
         self,

@@ -1,0 +1,28 @@
+"""Where labelled sets are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from quire.errors import BadRequest
+
+
+def find_sets(names: Sequence[str], home: Path, file: str) -> list[Path]:
+    """Give the folders of sets, which hold `file`: paths, or names below `home`; all without names.
+
+    Raises:
+        BadRequest: there is no such set.
+    """
+    if not names:
+        found = sorted(path.parent for path in home.glob(f"*/{file}"))
+        if not found:
+            raise BadRequest(
+                f"{home} holds no sets; name a folder with {file}, or set QUIRE_SHARED."
+            )
+        return found
+    folders = []
+    for name in names:
+        folder = next((p for p in (Path(name), home / name) if (p / file).is_file()), None)
+        if folder is None:
+            raise BadRequest(f"Neither {name} nor {home / name} holds {file}.")
+        folders.append(folder)
+    return folders

@@ -1,0 +1,51 @@
+"""Search for a question as part of its conversation."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from quire.prose.vocabulary import Vocabulary
+from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
+from quire.retrieve.search import SearchResult
+from quire.retrieve.shortforms import said_in_full
+
+CITED = 2
+"""Passages cited in so many of the last answers are read again for a follow-up."""
+SURE = 0.85
+"""A follow-up that is answered this surely by itself is not read as leaning on what came before."""
+
+Search = Callable[[str, Sequence[str]], Awaitable[SearchResult]]
+"""Searches for a standalone question; the passages named are read beside those found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was searched for, standing alone, and what was found."""
+
+    standalone: str
+    also: tuple[str, ...]
+    """Passages cited before that were read again."""
+    result: SearchResult
+
+
+async def search_in_conversation(
+    search: Search,
+    question: str,
+    history: Sequence[Exchange],
+    *,
+    vocabulary: Vocabulary,
+    threshold: float,
+) -> Searched:
+    """Search for a question, as a follow-up where it is one."""
+    alone = standalone_question(question, history)
+    cited = tuple(identity for one in history[-CITED:] for identity in one.cited)
+    standalone = said_in_full(alone, vocabulary) or alone
+    also = cited if alone != question else ()
+    found = await search(standalone, also)
+    beside = question_with_topic(alone, history)
+    if beside and found.answerability < SURE:
+        # It may lean on the conversation in a way its words do not show.
+        beside = said_in_full(beside, vocabulary) or beside
+        again = await search(beside, cited)
+        if again.answerability > max(found.answerability, threshold):
+            return Searched(beside, cited, again)
+    return Searched(standalone, also, found)
