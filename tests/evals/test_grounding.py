@@ -155,7 +155,7 @@ def test_sets_are_found_by_path_by_name_or_all(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match=r"other holds data\.jsonl"):
         find_sets(["other"], named.parent, DATA)
     with pytest.raises(BadRequest, match="QUIRE_SHARED"):
-        find_sets([], tmp_path, DATA)
+        find_sets([], tmp_path / "none", DATA)
 
 
 def test_a_sample_is_the_same_every_time_and_in_order(tmp_path: Path) -> None:
