@@ -12,6 +12,8 @@ from quire.prose.terms import TermStatistics, terms
 
 HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
+BACK_CREDIT = 0.8
+"""The same, for one found in the sentence that it refers back to."""
 QUOTAS = (4, 3, 2, 2, 1, 1, 1, 1)
 """How many sentences of the first, second, … passage are read closely."""
 MAX_TEXT = 320
@@ -136,14 +138,20 @@ def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> li
     wanted = {term: statistics.weight(term) for term in terms(question)}
     total = sum(wanted.values()) or 1.0
     heading = set(terms(passage.heading))
-    found = []
+    found: list[Evidence] = []
+    before: set[str] = set()
     for place, span in enumerate(split_spans(passage.text)):
         said = set(terms(inline_plain(span.of(passage.text))))
+        evidence = Evidence(passage, place, span, 0.0)
+        # "They cost friction" is about what the sentence before names.
+        meant = before if evidence.leans_back else set()
         covered = sum(
-            weight * (1.0 if term in said else HEADING_CREDIT if term in heading else 0.0)
-            for term, weight in wanted.items()
+            weight
+            * (1.0 if t in said else BACK_CREDIT if t in meant else HEADING_CREDIT * (t in heading))
+            for t, weight in wanted.items()
         )
-        found.append(Evidence(passage, place, span, covered / total))
+        found.append(replace(evidence, coverage=covered / total))
+        before = said | meant
     return found
 
 
