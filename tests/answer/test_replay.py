@@ -9,7 +9,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.replay import Replay
 from quire.compose import Services
-from quire.domain import Answer, Question
+from quire.domain import Answer, Filters, Question
 from quire.errors import UnknownAnswer, UnknownBook
 from quire.events import Done
 from quire.ingest.pipeline import ingest
@@ -203,3 +203,28 @@ async def test_what_is_gone_cannot_be_replayed(living: Living) -> None:
 
     with pytest.raises(UnknownBook):
         await living.replay(answer)
+
+
+async def test_a_follow_up_is_replayed_with_the_passages_it_read_again(living: Living) -> None:
+    # A long page, and many short ones with the follow-up's words: the search alone passes it by.
+    filler = " ".join(f"Rope{n} holds plank{n} over tide{n}." for n in range(20))
+    mast = "The mast carries two bells."
+    pages = {"mast": f"{mast} {filler} The mast is painted in winter by divers."}
+    pages |= {f"hull-{n}": f"Hull {n} is painted in winter by divers." for n in range(15)}
+    for name, text in pages.items():
+        (living.book / f"docs/{name}.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
+    living.ingest()
+    first = await living.ask(
+        Question(text="What does the mast carry?", filters=Filters(chapter=("mast",)))
+    )
+    follow_up = "Is it painted in winter by divers?"
+
+    second = await living.ask(Question(text=follow_up, thread_id=first.thread_id, top_k=3))
+
+    async with build_services(living.data) as services:
+        alone = await services.searcher.search(
+            services.library.open("tiny"), second.standalone_question, filters=Filters(), top_k=3
+        )
+    assert "mast" in {hit.chunk.chapter for hit in second.hits}
+    assert "mast" not in {hit.chunk.chapter for hit in alone.hits}
+    assert not (await living.replay(second)).differs
