@@ -1,0 +1,5 @@
+from quire.retrieve.rewrite import Exchange, standalone_question
+
+
+def follow(previous: str, question: str, *headings: str) -> str:
+    return standalone_question(question, [Exchange(previous, headings)])
