@@ -10,8 +10,6 @@ hour; `--seed` makes it repeatable on one machine.
 import argparse
 import json
 import random
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +18,8 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 from training.encoder import PairEncoder, begin, teacher_weights
 from training.judge.alter import MADE
+from training.learning import auroc, learn
 
-BATCH = 32
 MAX_TOKENS = 128
 LABELS = ("supported", "contradicted", "unsupported")
 MOST = {"data2txt/supported": 3000, "openstax-microbiology/supported": 3600}
@@ -40,20 +38,6 @@ def balanced(rows: list[dict], seed: int) -> list[dict]:
     return kept
 
 
-def batches(rows: list[dict], rng: random.Random) -> Iterator[list[dict]]:
-    """Give batches of pairs of similar length, in random order."""
-    rows = rng.sample(rows, len(rows))
-    pool = BATCH * 64
-    found = []
-    for start in range(0, len(rows), pool):
-        part = sorted(
-            rows[start : start + pool], key=lambda r: len(r["claim"]) + len(r["evidence"])
-        )
-        found += [part[i : i + BATCH] for i in range(0, len(part), BATCH)]
-    rng.shuffle(found)
-    yield from found
-
-
 def tensors(tokenizer: Tokenizer, batch: list[dict]) -> list[torch.Tensor]:
     encoded = tokenizer.encode_batch([(row["claim"], row["evidence"]) for row in batch])
     parts = zip(*((e.ids, e.type_ids, e.attention_mask) for e in encoded), strict=True)
@@ -69,15 +53,6 @@ def loss_of(outputs: torch.Tensor, batch: list[dict]) -> torch.Tensor:
         for i, row in enumerate(batch)
     ]
     return -torch.stack(each).mean()
-
-
-def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    ranks = scores.argsort().argsort() + 1.0
-    positive = labels.sum()
-    negative = len(labels) - positive
-    if not positive or not negative:
-        return float("nan")
-    return float((ranks[labels == 1].sum() - positive * (positive + 1) / 2) / positive / negative)
 
 
 def outputs_of(encoder: PairEncoder, tokenizer: Tokenizer, rows: list[dict]) -> np.ndarray:
@@ -114,37 +89,6 @@ def tokenizer_of(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def learn(
-    encoder: PairEncoder, tokenizer: Tokenizer, train: list[dict], options: argparse.Namespace
-) -> Iterator[int]:
-    """Train, giving the number of steps done after each."""
-    rng = random.Random(options.seed)
-    optimiser = torch.optim.AdamW(
-        [p for p in encoder.parameters() if p.requires_grad], lr=options.rate, weight_decay=0.01
-    )
-    total = int(len(train) / BATCH * options.epochs)
-    warm = max(1, total // 15)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda s: min((s + 1) / warm, max(0.02, (total - s) / (total - warm)))
-    )
-    step, begun, mean = 0, time.time(), 0.0
-    while step < total:
-        for batch in batches(train, rng):
-            loss = loss_of(encoder(*tensors(tokenizer, batch)), batch)
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
-            mean = 0.98 * mean + 0.02 * loss.item() if step else loss.item()
-            step += 1
-            if step % 50 == 0:
-                print(f"{step}/{total} loss {mean:.4f} {time.time() - begun:.0f} s", flush=True)
-            yield step
-            if step >= total:
-                return
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -160,6 +104,7 @@ def main() -> None:
         "--after", type=Path, help="go on from these weights, with people's claims twice"
     )
     parser.add_argument("--seed", type=int, default=11)
+    parser.set_defaults(warm=15)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     with options.pairs.open(encoding="utf-8") as lines:
@@ -178,7 +123,14 @@ def main() -> None:
         encoder.load_state_dict(torch.load(options.after, weights_only=True))
     encoder.word_emb.weight.requires_grad = False
     tokenizer = tokenizer_of(options.teacher)
-    for step in learn(encoder, tokenizer, train, options):
+
+    def loss(batch: list[dict]) -> torch.Tensor:
+        return loss_of(encoder(*tensors(tokenizer, batch)), batch)
+
+    def length(row: dict) -> int:
+        return len(row["claim"]) + len(row["evidence"])
+
+    for step in learn(encoder, train, loss, length, options):
         if step % 400 == 0:
             torch.save(encoder.state_dict(), options.out)
             print(report(encoder, tokenizer, held), flush=True)

@@ -9,8 +9,6 @@ answer. Runs on the CPU in about an hour; `--seed` makes it repeatable on one ma
 import argparse
 import json
 import random
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,26 +16,14 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 from training.encoder import PairEncoder, begin, teacher_weights
+from training.learning import auroc, learn
 
-BATCH = 32
 MAX_TOKENS = 128
 HELD = 2000
 UNLABELLED = 36_000
 ANSWERS_WEIGHT = 1.0
 POSITIVE_WEIGHT = 3.0
 """One sentence in five answers; both kinds should count alike."""
-
-
-def batches(rows: list[dict], rng: random.Random) -> Iterator[list[dict]]:
-    """Give batches of pairs of similar length, in random order."""
-    rows = rng.sample(rows, len(rows))
-    pool = BATCH * 64
-    found = []
-    for start in range(0, len(rows), pool):
-        part = sorted(rows[start : start + pool], key=lambda r: len(r["q"]) + len(r["t"]))
-        found += [part[i : i + BATCH] for i in range(0, len(part), BATCH)]
-    rng.shuffle(found)
-    yield from found
 
 
 def sampled(rows: list[dict]) -> list[dict]:
@@ -66,13 +52,6 @@ def loss_of(outputs: torch.Tensor, batch: list[dict]) -> torch.Tensor:
     return loss
 
 
-def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    ranks = scores.argsort().argsort() + 1.0
-    positive = labels.sum()
-    negative = len(labels) - positive
-    return float((ranks[labels == 1].sum() - positive * (positive + 1) / 2) / positive / negative)
-
-
 def report(encoder: PairEncoder, tokenizer: Tokenizer, held: list[dict]) -> str:
     encoder.eval()
     rows = sorted(held, key=lambda r: len(r["q"]) + len(r["t"]))
@@ -90,36 +69,6 @@ def report(encoder: PairEncoder, tokenizer: Tokenizer, held: list[dict]) -> str:
     scores = {n: round(auroc(labels, s[known]), 4) for n, s in said.items()}
     alike = np.corrcoef(outputs[:, 0], taught)[0, 1]
     return f"held out: r to teacher {alike:.4f}, AUROC of labels {scores}"
-
-
-def learn(encoder: PairEncoder, train: list[dict], options: argparse.Namespace) -> Iterator[int]:
-    """Train, giving the number of steps done after each."""
-    rng = random.Random(options.seed)
-    tokenizer = tokenizer_of(options.teacher)
-    optimiser = torch.optim.AdamW(
-        [p for p in encoder.parameters() if p.requires_grad], lr=options.rate, weight_decay=0.01
-    )
-    total = int(len(train) / BATCH * options.epochs)
-    warm = max(1, total // 20)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda s: min((s + 1) / warm, max(0.02, (total - s) / (total - warm)))
-    )
-    step, begun, mean = 0, time.time(), 0.0
-    while step < total:
-        for batch in batches(train, rng):
-            loss = loss_of(encoder(*tensors(tokenizer, batch)), batch)
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
-            mean = 0.98 * mean + 0.02 * loss.item() if step else loss.item()
-            step += 1
-            if step % 100 == 0:
-                print(f"{step}/{total} loss {mean:.4f} {time.time() - begun:.0f} s", flush=True)
-            yield step
-            if step >= total:
-                return
 
 
 def tokenizer_of(folder: Path) -> Tokenizer:
@@ -140,6 +89,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=1.2)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--seed", type=int, default=11)
+    parser.set_defaults(warm=20)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     with options.taught.open(encoding="utf-8") as lines:
@@ -152,7 +102,14 @@ def main() -> None:
     begin(encoder, teacher_weights(options.teacher / "model.onnx"), chosen)
     encoder.word_emb.weight.requires_grad = False
     tokenizer = tokenizer_of(options.teacher)
-    for step in learn(encoder, train, options):
+
+    def loss(batch: list[dict]) -> torch.Tensor:
+        return loss_of(encoder(*tensors(tokenizer, batch)), batch)
+
+    def length(row: dict) -> int:
+        return len(row["q"]) + len(row["t"])
+
+    for step in learn(encoder, train, loss, length, options):
         if step % 500 == 0:
             torch.save(encoder.state_dict(), options.out)
             print(report(encoder, tokenizer, held), flush=True)
