@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser sites lint type check fmt bench bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test fuzz browser sites lint type check fmt bench bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 test: $(DEV) ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
+
+fuzz: $(DEV) ## look for new cases that break a property
+	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider
 
 browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
 	$(BIN)/pytest -m browser -s -q -rs

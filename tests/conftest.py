@@ -6,11 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from quire.compose import Services, books_folder, build
 from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing import HashEmbedder, build_services, write_tiny_book
+
+# A busy machine is no reason to fail, and a check of the same code ends the same way twice;
+# new cases are looked for by `make fuzz`.
+_BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("steady", derandomize=True, **_BUSY)
+settings.register_profile("search", max_examples=2000, print_blob=True, **_BUSY)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
 

@@ -4,13 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.ingest.ingest_helpers import Files, WriteBook
-
-# A busy machine is no reason to fail.
-settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steady")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quire.verify.claims import Piece, PieceReader, split_pieces
@@ -67,6 +67,7 @@ def pieces_by(text: str, sizes: list[int]) -> list[Piece]:
     TEXTS,
     st.lists(st.integers(1, 5), min_size=1, max_size=6),
 )
+@example("`a[0]. B````A lens turns`a[0]. B`", [1])
 def test_any_chunking_gives_the_pieces_of_the_whole(text: str, sizes: list[int]) -> None:
     assert pieces_by(text, sizes) == list(split_pieces(text))
 

@@ -14,9 +14,9 @@ _ABBREVIATION = re.compile(
     r"|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z])\.$"
 )
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*(?=\s|$)")
-_PROTECTED = re.compile(
-    r"`+[^`]*`+|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)|\]\([^)\s]*\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
-)
+INLINE = r"(?<!`)(`+)(?!`)(?:.|\n)+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
+"""Code and math within a line; code ends at as many backticks as began it."""
+_PROTECTED = re.compile(rf"{INLINE}|\]\([^)\s]*\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+")

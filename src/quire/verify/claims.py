@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quire.prose.plain import INVISIBLE
-from quire.prose.sentences import Kind, Span, split_spans
+from quire.prose.sentences import INLINE, Kind, Span, split_spans
 
 _LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*(?:[,;&–-]|,?\s*and)\s*\d{1,3})*"
 """Numbers of passages; `[0, 1]` is an interval."""
@@ -15,7 +15,7 @@ _MARKS = (
     rf"|【\s*(?P<lens>{_LIST})[^】\n]{{0,20}}】"
     rf"|\(\s*{_WORD}\s*(?P<round>{_LIST})\s*\))"
 )
-_INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n)+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)")
+_INLINE = re.compile(INLINE)
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _MARKS)
 _LEADING_MARKS = re.compile(rf"(?:{_UNNAMED})+", re.I)
 _MARK_TO_COME = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
