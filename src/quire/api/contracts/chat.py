@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, WithJsonSchema, field_validator
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import (
@@ -21,7 +21,7 @@ from quire.domain import SELECTION_LENGTH, Answer, Citation, Claim, Confidence, 
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Selected = Annotated[str, StringConstraints(max_length=SELECTION_LENGTH[1])]
+Selected = Annotated[str, WithJsonSchema({"type": "string", "maxLength": SELECTION_LENGTH[1]})]
 LIVE_MESSAGES = 50
 ARCHIVED_AFTER = timedelta(hours=1)
 
@@ -55,8 +55,10 @@ class ChatRequest(Wire):
     def _has_context(
         cls, value: str | dict[str, Any] | None, info: ValidationInfo
     ) -> str | dict[str, Any] | None:
-        least, _ = SELECTION_LENGTH
+        least, most = SELECTION_LENGTH
         selected = value.strip() if isinstance(value, str) else ""
+        if isinstance(value, str) and len(value) > most:
+            raise ValueError(f"may have {most} characters at most")
         if info.data.get("context_mode") == "user_provided" and len(selected) < least:
             raise ValueError(f"is required in mode user_provided, with at least {least} characters")
         return value
