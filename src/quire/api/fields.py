@@ -1,5 +1,6 @@
 """Fields that the contracts have in common: ids, filters, previews, grounding."""
 
+import json
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -44,6 +45,31 @@ AnyUuid = Annotated[str, AfterValidator(lambda value: str(_uuid(value))), _UUID_
 AnyId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,36}$")]
 """An id of the caller's choice; as long as the ids that Quire gives."""
 Share = Annotated[float, Field(ge=0, le=1)]
+MAX_OBJECT, MAX_DEPTH = 10_000, 20
+
+
+def _keepable(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what JSON readers take and nobody can write again."""
+    if not _is_shallow(value, MAX_DEPTH):
+        raise ValueError(f"may be nested {MAX_DEPTH} deep at most")
+    try:
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+    except ValueError as error:
+        raise ValueError("must be plain JSON: no NaN, no infinity, whole characters") from error
+    if size > MAX_OBJECT:
+        raise ValueError(f"may have {MAX_OBJECT} bytes at most")
+    return value
+
+
+def _is_shallow(value: Any, depth: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return True
+    return depth > 0 and all(_is_shallow(one, depth - 1) for one in inner)
+
+
+Kept = Annotated[dict[str, Any], AfterValidator(_keepable)]
+"""An object of the caller's own, small enough to be kept with every message."""
 
 
 class BeginsWith(Wire):

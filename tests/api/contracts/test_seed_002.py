@@ -359,8 +359,17 @@ class Unreachable(HashEmbedder):
         return super().embed_query(text)
 
 
-async def test_with_the_index_down_the_reply_says_so_and_names_the_error(tiny_data: Path) -> None:
-    async with serving(build_services(tiny_data, embedder=Unreachable())) as client:
+class Another(HashEmbedder):
+    """An embedder that did not build the index, so that it cannot be opened."""
+
+    id = "another@1"
+
+
+@pytest.mark.parametrize("embedder", [Unreachable, Another])
+async def test_with_the_index_down_the_reply_says_so_and_names_the_error(
+    tiny_data: Path, embedder: type[HashEmbedder]
+) -> None:
+    async with serving(build_services(tiny_data, embedder=embedder())) as client:
         body = await ask(client, PATH, query())
         shown = (await client.get(f"/conversations/{body['threadId']}")).json()
         native = await client.post("/chat/run", json={"message": COVERED})

@@ -66,6 +66,31 @@ async def test_what_it_does_not_allow_is_refused_by_name(
     await assert_refused(client, PATH, query() | change, field)
 
 
+@pytest.mark.parametrize(
+    "context",
+    [
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        '{"a": "\\ud800"}',
+        '{"\\ud800": 1}',
+        '{"a": ' + "[" * 30 + "]" * 30 + "}",
+        '{"a": "' + "x" * 10_001 + '"}',
+    ],
+)
+async def test_what_could_not_be_kept_with_the_session_is_refused(
+    client: httpx.AsyncClient, context: str
+) -> None:
+    for path, field in ((PATH, "query"), ("/chat/run", "message")):
+        reply = await client.post(
+            path,
+            content=f'{{"{field}": "thanks", "user_context": {context}}}',
+            headers={"content-type": "application/json"},
+        )
+
+        assert reply.status_code == 422
+        assert reply.json()["errors"][0]["field"].startswith("user_context")
+
+
 async def test_only_the_query_is_required(client: httpx.AsyncClient) -> None:
     await assert_refused(client, PATH, {}, "query")
     assert {field for _, field in REFUSED} >= set(QueryRequest.model_fields)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from quire.api.contract import SessionRules, WireEvent
-from quire.api.fields import PREVIEW, AnyId, AnyUuid, Share, Wire, clipped, dump, rests_on
+from quire.api.fields import PREVIEW, AnyId, AnyUuid, Kept, Share, Wire, clipped, dump, rests_on
 from quire.conversation import Message, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -34,8 +34,8 @@ class QueryRequest(Wire):
 
     query: Words
     """The question."""
-    user_context: dict[str, Any] | None = None
-    """Kept with the session; the answer does not depend on it."""
+    user_context: Kept | None = None
+    """Kept with the session, up to 10,000 bytes; the answer does not depend on it."""
     session_id: AnyId | None = None
     """Continues a session, or begins one of that id. Left out, a new one begins."""
 
