@@ -48,8 +48,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 MAX_OBJECT, MAX_DEPTH = 10_000, 20
 
 
-def _keepable(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what JSON readers take and nobody can write again."""
+def keepable(value: dict[str, Any]) -> dict[str, Any]:
+    """Give an object back if it can be kept.
+
+    Raises:
+        ValueError: it is too large, or JSON readers take it but nobody can write it again.
+    """
     if not _is_shallow(value, MAX_DEPTH):
         raise ValueError(f"may be nested {MAX_DEPTH} deep at most")
     try:
@@ -68,7 +72,7 @@ def _is_shallow(value: Any, depth: int) -> bool:
     return depth > 0 and all(_is_shallow(one, depth - 1) for one in inner)
 
 
-Kept = Annotated[dict[str, Any], AfterValidator(_keepable)]
+Kept = Annotated[dict[str, Any], AfterValidator(keepable)]
 """An object of the caller's own, small enough to be kept with every message."""
 
 

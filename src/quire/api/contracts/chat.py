@@ -10,12 +10,12 @@ from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import (
     PREVIEW,
     BookFilters,
-    Kept,
     Uuid4,
     Wire,
     clipped,
     dump,
     is_fully_grounded,
+    keepable,
     not_fully_supported,
 )
 from quire.domain import SELECTION_LENGTH, Answer, Citation, Claim, Confidence, Hit, Level, Question
@@ -46,7 +46,7 @@ class ChatRequest(Wire):
     """Which book; may be left out where there is only one."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
-    user_context: Selected | Kept | None = Field(None, validate_default=True)
+    user_context: Selected | dict[str, Any] | None = Field(None, validate_default=True)
     """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
     only source: nothing is retrieved, and what was said before does not count. An object is kept
     with the conversation, and the answer does not depend on it."""
@@ -56,6 +56,8 @@ class ChatRequest(Wire):
     def _has_context(
         cls, value: str | dict[str, Any] | None, info: ValidationInfo
     ) -> str | dict[str, Any] | None:
+        if isinstance(value, dict):
+            keepable(value)
         least, most = SELECTION_LENGTH
         selected = value.strip() if isinstance(value, str) else ""
         if isinstance(value, str) and len(value) > most:
