@@ -6,7 +6,7 @@ line in `quire.toml` beside the working folder.
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -14,6 +14,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from quire.access.options import AccessOptions, LimitOptions
 from quire.answer.options import AnswerOptions
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
@@ -62,6 +63,8 @@ class Settings(BaseSettings):
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
     database_url: str | None = None
     """Where conversations are kept; by default SQLite in the data folder."""
+    redis_url: SecretStr | None = None
+    """Where several processes count requests together, as `redis://HOST:PORT`; none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
@@ -71,6 +74,8 @@ class Settings(BaseSettings):
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
     serve: ServeOptions = ServeOptions()
+    access: AccessOptions = AccessOptions()
+    limits: LimitOptions = LimitOptions()
 
     @classmethod
     def settings_customise_sources(

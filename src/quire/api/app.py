@@ -5,27 +5,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 from fastapi_offline import FastAPIOffline
 
 from quire.api.answers import answers_router
 from quire.api.contracts import CONTRACTS
 from quire.api.conversations import threads_router
-from quire.api.guards import BodyLimit, RequestId
+from quire.api.door import hang_door
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
 from quire.api.page import page_router
-from quire.api.problems import add_handlers
+from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
 from quire.api.structure import structure_router
-from quire.compose import Services
+from quire.compose import Services, build_access
 from quire.errors import EmbedderUnreachable
 from quire.version import __version__
 
 
 def create_app(services: Services) -> FastAPI:
     """Build the HTTP application; its start-up opens the services, its end closes them."""
+    access = build_access(services.settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -35,12 +35,14 @@ def create_app(services: Services) -> FastAPI:
             with suppress(EmbedderUnreachable):
                 await asyncio.to_thread(services.embedder.embed_query, "ready")
             yield
+            await access.limiter.close()
 
     app: FastAPI = FastAPIOffline(
         title="Quire",
         version=__version__,
         summary="Answers about a book, from the book alone, with every sentence proven.",
         lifespan=lifespan,
+        responses=PROBLEMS,
     )
     add_handlers(app)
     for contract in CONTRACTS:
@@ -52,16 +54,7 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(structure_router(services.library))
     app.include_router(health_router(_checks(services)))
     app.include_router(page_router())
-    settings = services.settings.serve
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(settings.cors_origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["*"],
-        )
-    app.add_middleware(RequestId)
+    hang_door(app, access, services.settings)
     return app
 
 

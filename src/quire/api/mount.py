@@ -12,6 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
 from quire.api.contract import Contract
+from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of, unexpected_problem
 from quire.domain import Answer
 from quire.errors import QuireError
@@ -137,7 +138,7 @@ async def stream(
 
 def mount(contract: Contract[Any, Any], answerer: Answerer) -> APIRouter:
     """Make the two routes of a contract."""
-    router = APIRouter(tags=[contract.name])
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
     streamed_docs: dict[int | str, dict[str, Any]] = {
         200: {
