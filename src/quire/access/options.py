@@ -1,6 +1,6 @@
 """Who may call the service, and how often."""
 
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -41,3 +41,11 @@ class LimitOptions(BaseModel):
     """While Redis is down: `memory` lets each process count for itself, `refuse` answers 503."""
     redis_timeout_seconds: float = Field(0.5, gt=0, le=30)
     """How long one call to Redis may take."""
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address to listen on can be reached from the same machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
 from quire.access.keys import SCOPES, Key, Scope
+from quire.access.options import is_loopback
 from quire.access.ring import Keyring
 from quire.errors import BadRequest, KeyNeeded, NotAllowed
 from quire.settings import Settings
@@ -62,14 +63,6 @@ def owner_of(request: Request) -> str | None:
     nobody else can guess. A conversation's id is chosen by clients, and so opens nothing by itself.
     """
     return caller_of(request).owner
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address to listen on can be reached from the same machine only."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Caller:

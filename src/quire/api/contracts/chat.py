@@ -17,6 +17,7 @@ from pydantic import (
 
 from quire.api.contract import WireEvent
 from quire.domain import (
+    NOTICES,
     SELECTION_LENGTH,
     Answer,
     Citation,
@@ -219,6 +220,14 @@ class StageTimings(Wire):
     total_ms: float
 
 
+class ChatNotice(Wire):
+    """Something that was down while the question was answered."""
+
+    code: Literal["not_kept", "embedded_answer"]
+    detail: str
+    """The same in words."""
+
+
 class ChatResponse(Wire):
     """An answer whose every sentence was checked, or a refusal that says so."""
 
@@ -248,6 +257,9 @@ class ChatResponse(Wire):
     book: str
     revision: str
     model: str
+    notices: list[ChatNotice]
+    """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
+    if the language model was down and the book is quoted instead."""
 
 
 class Chat:
@@ -295,6 +307,7 @@ class Chat:
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
+            notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
         )
 
     def event(self, event: Event) -> WireEvent | None:
