@@ -76,11 +76,11 @@ class DiskLibrary:
     def _stamp(self, name: str) -> int:
         try:
             return (self._folder / name / "current").stat().st_mtime_ns
-        except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        except PermissionError as error:
+            raise IndexUnavailable(f"The index of {name!r} cannot be read: {error}.") from error
+        except (OSError, ValueError) as error:
             self._check_folder()
             raise UnknownBook(f"There is no book {name!r}.{self._known()}") from error
-        except OSError as error:
-            raise IndexUnavailable(f"The index of {name!r} cannot be read: {error}.") from error
 
     def _check_folder(self) -> None:
         """See that the books' folder can be read; one that was never there has no books.
