@@ -76,9 +76,9 @@ class Limiter:
             return None
         allowed, standing = await self._counted(item, (kind, who))
         if not allowed:
-            window = item.GRANULARITY.name
+            window = f"{'an' if item.GRANULARITY.name == 'hour' else 'a'} {item.GRANULARITY.name}"
             raise RateLimited(
-                f"More than {item.amount} requests a {window} came {PER[kind]}.",
+                f"More than {item.amount} requests {window} came {PER[kind]}.",
                 limit=item.amount,
                 retry_after=max(1, standing.reset),
             )

@@ -18,7 +18,7 @@ from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
 from quire.api.structure import structure_router
-from quire.compose import Services, build_access
+from quire.compose import Access, Services, build_access
 from quire.errors import EmbedderUnreachable
 from quire.version import __version__
 
@@ -30,6 +30,7 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services:
+            await access.ring.refresh()
             # The first question should not pay for loading the model.
             # A server that is down now may be back by then, and `/ready` says whether it is.
             with suppress(EmbedderUnreachable):
@@ -52,17 +53,21 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(receipts_router(services.receipts))
     app.include_router(reading_router(services.library))
     app.include_router(structure_router(services.library))
-    app.include_router(health_router(_checks(services)))
+    app.include_router(health_router(_checks(services, access)))
     app.include_router(page_router())
     hang_door(app, access, services.settings)
     return app
 
 
-def _checks(services: Services) -> dict[str, Check]:
+def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
         services.library.open(None)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
-    return {"index": index, "store": services.threads.ping, "embedder": model}
+    checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    # Without Redis each process counts for itself, unless the operator wants nothing without it.
+    if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
+        checks["redis"] = access.limiter.ping
+    return checks

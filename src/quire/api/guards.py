@@ -11,6 +11,9 @@ from quire.api.problems import problem, respond, unexpected
 
 BODY_SECONDS = 30.0
 """How long a request's body may take to arrive."""
+THROWN_AWAY = 1_000_000
+"""So much of a body that is too large is still taken in, unread: a connection that is closed on
+bytes still coming is reset, and the sender never sees why."""
 
 
 class RequestId:
@@ -100,24 +103,27 @@ class BodyLimit:
         """Read the whole body; `None` if the sender left."""
         headers = Headers(scope=scope)
         length = headers.get("content-length", "")
-        if length.isdecimal() and int(length) > self._limit:
+        if length.isdecimal() and int(length) > THROWN_AWAY:
             raise self._too_large()
         parts: list[bytes] = []
-        more = True
+        size, more = 0, True
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return None
-                    parts.append(message.get("body", b""))
-                    more = message.get("more_body", False)
-                    if sum(map(len, parts)) > self._limit:
-                        raise self._too_large()
+                    part = message.get("body", b"")
+                    size += len(part)
+                    more = message.get("more_body", False) and size <= THROWN_AWAY
+                    if size <= self._limit:
+                        parts.append(part)
         except TimeoutError as error:
             raise Refused(
                 408, "BodyTooSlow", "The request took too long to arrive.", "Send it again."
             ) from error
+        if size > self._limit:
+            raise self._too_large()
         body = b"".join(parts)
         if body:
             _check_media(headers)

@@ -83,12 +83,11 @@ def _serve(settings: Settings, console: Console) -> None:
     services = build(settings, say=console.print)
     if not services.library.books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
+    app = create_app(services)
     listening = _listen(settings)
     host, port = listening.getsockname()[:2]
     # Which proxies to believe is for `QUIRE_ACCESS__TRUSTED_PROXIES` to say.
-    config = uvicorn.Config(
-        create_app(services), log_level="warning", lifespan="on", proxy_headers=False
-    )
+    config = uvicorn.Config(app, log_level="warning", lifespan="on", proxy_headers=False)
     server = uvicorn.Server(config)
     shown = f"[{host}]" if ":" in host else host
     console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")
