@@ -2,20 +2,24 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from agents import OpenAIResponsesModel
-from agents.models.interface import Model
-from openai import AsyncOpenAI
+from agents import ModelResponse, ModelSettings, OpenAIResponsesModel
+from agents.models.interface import Model, ModelTracing
+from openai import AsyncOpenAI, OpenAIError
 
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
+from quire.answer.outside import OutsideModel
 from quire.compose import Services
+from quire.prose.terms import TermStatistics
 from quire.testing import build_services
+from quire.testing.scripted import streams
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 
@@ -185,8 +189,6 @@ async def test_the_embedded_model_quotes_the_book_instead_if_the_operator_allows
 
 
 async def test_a_model_that_says_nothing_is_not_waited_for(tiny_copy: Path) -> None:
-    from quire.testing.scripted import streams
-
     silent = streams(["word"], pause=3600)
     refuse = AnswerOptions(model_timeout_seconds=0.01)
     instead = refuse.model_copy(update={"model_down": "embedded"})
@@ -200,3 +202,49 @@ async def test_a_model_that_says_nothing_is_not_waited_for(tiny_copy: Path) -> N
 
     assert (refused.status_code, refused.json()["code"]) == (504, "ModelTimedOut")
     assert [notice["code"] for notice in quoted.json()["notices"]] == ["embedded_answer"]
+
+
+async def test_a_model_that_breaks_off_is_not_gone_on_for_by_another(tiny_copy: Path) -> None:
+    """Two writers in one answer would be worse than none."""
+    breaking = streams(["A Fresnel lens ", "is"], pause=0)
+
+    class Breaking(Model):
+        async def get_response(self, *_: object, **__: object) -> ModelResponse:
+            raise NotImplementedError
+
+        async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
+            async for event in breaking.stream_response(*given, **more):
+                yield event
+                raise OpenAIError("the line went dead")
+
+    options = AnswerOptions(model_down="embedded")
+    services = build_services(tiny_copy, model=lambda _: Breaking(), options=options)
+    async with serving(services) as client:
+        reply = await client.post("/chat/run", json=ASKED)
+
+    assert (reply.status_code, reply.json()["code"]) == (503, "ModelUnavailable")
+    assert "line" not in reply.text
+
+
+async def test_a_model_that_is_down_is_left_alone_for_the_rest_of_an_answer() -> None:
+    embedded = streams(["Quoted."], pause=0)
+    model = OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, embedded)
+    given = {
+        "system_instructions": None,
+        "input": "What?",
+        "model_settings": ModelSettings(),
+        "tools": [],
+        "output_schema": None,
+        "handoffs": [],
+        "tracing": ModelTracing.DISABLED,
+        "previous_response_id": None,
+        "conversation_id": None,
+        "prompt": None,
+    }
+
+    with pytest.raises(OpenAIError):
+        await OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, None).get_response(**given)
+    said = [event async for event in model.stream_response(**given)]
+
+    assert model.is_down
+    assert said[0].type == "response.output_text.delta"

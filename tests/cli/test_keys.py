@@ -97,13 +97,14 @@ def test_a_key_is_revoked_by_its_name_or_id_and_its_name_is_free_again(
     assert "There are none." in none.stderr
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "book.example"])
 def test_serve_does_not_listen_beyond_loopback_without_a_key(
-    quire: Quire, sample_data: Path
+    quire: Quire, sample_data: Path, host: str
 ) -> None:
-    run = quire("serve", "--host", "0.0.0.0", "--port", "0", data=sample_data)
+    run = quire("serve", "--host", host, "--port", "0", data=sample_data)
 
     assert run.returncode == 1
-    assert "Quire does not listen on 0.0.0.0 without a key" in run.stderr
+    assert f"Quire does not listen on {host} without a key" in run.stderr
     assert "quire keys create" in run.stderr
     assert "--open" in run.stderr
 

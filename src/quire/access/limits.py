@@ -90,11 +90,7 @@ class Limiter:
         Raises:
             LimitsUnavailable: Redis does not answer.
         """
-        try:
-            alive = self._redis is None or await self._redis.check()
-        except StorageError:
-            alive = False
-        if not alive:
+        if self._redis and not await self._redis.check():
             raise LimitsUnavailable("Redis does not answer.")
 
     async def close(self) -> None:

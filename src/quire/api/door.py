@@ -59,9 +59,8 @@ async def _entitled(
     lacking = [scope for scope in wanted.scopes if scope not in caller.scopes]
     if lacking:
         raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(lacking)}`.")
-    session = await _session(request)
     count: Count | None = request.scope["state"].get("count_session")
-    if session and count:
+    if count and (session := await _session(request)):
         await count(session)
 
 
