@@ -349,6 +349,8 @@ class Answer:
     """What the reader selected, where that was to be the only source."""
     lacks: tuple[str, ...] = ()
     """Words of the question that a selection without the answer does not have."""
+    cache_age: float | None = None
+    """Seconds since it was made, where it was made for the same question before."""
 
     @property
     def mode(self) -> ContextMode:

@@ -6,6 +6,7 @@
     + UnknownPage
     + UnknownThread
     + UnknownAnswer
+    + UnknownStream
     + BadSettings
   x IngestError
     + UnsupportedSource
@@ -20,6 +21,9 @@
   x EmbedderUnavailable
     + EmbedderUnreachable
   x StoreUnavailable
+  x DataFolderBusy
+  x AnswerInterrupted
+    + AnswerTimedOut
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
@@ -68,6 +72,12 @@ class UnknownAnswer(BadRequest):
     """There is no answer with that id."""
 
     advice = "Give the id that came with an answer; deleting a conversation deletes its answers."
+
+
+class UnknownStream(BadRequest):
+    """There is no stream with that id, or it is no longer kept."""
+
+    advice = "Ask the question again."
 
 
 class BadSettings(BadRequest):
@@ -148,6 +158,23 @@ class StoreUnavailable(QuireError):
 
     retryable = True
     advice = "Try again shortly; your question was not lost on your side."
+
+
+class DataFolderBusy(QuireError):
+    """Another process serves the same data folder."""
+
+    advice = "Stop it first, let one service use several workers, or choose another data folder."
+
+
+class AnswerInterrupted(QuireError):
+    """The work on an answer was stopped before its end; trying again may work."""
+
+    retryable = True
+    advice = "Ask the question again."
+
+
+class AnswerTimedOut(AnswerInterrupted):
+    """The answer took longer than is allowed."""
 
 
 class ModelError(QuireError):

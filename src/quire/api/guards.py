@@ -6,6 +6,7 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quire.api.problems import problem
+from quire.log import REQUEST_ID
 
 
 class RequestId:
@@ -27,7 +28,11 @@ class RequestId:
                 message["headers"] = [*message.get("headers", []), header]
             await send(message)
 
-        await self._app(scope, receive, marked)
+        token = REQUEST_ID.set(scope["request_id"])
+        try:
+            await self._app(scope, receive, marked)
+        finally:
+            REQUEST_ID.reset(token)
 
 
 class BodyLimit:

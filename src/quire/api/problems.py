@@ -25,6 +25,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownPage: 404,
     errors.UnknownThread: 404,
     errors.UnknownAnswer: 404,
+    errors.UnknownStream: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,
     errors.UnsupportedSource: 422,
@@ -39,6 +40,9 @@ STATUS: dict[type[QuireError], int] = {
     errors.EmbedderUnavailable: 503,
     errors.EmbedderUnreachable: 503,
     errors.StoreUnavailable: 503,
+    errors.DataFolderBusy: 503,
+    errors.AnswerInterrupted: 503,
+    errors.AnswerTimedOut: 504,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
@@ -63,7 +67,9 @@ def problem(
 
 
 def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
-    """Describe one of Quire's own errors."""
+    """Describe one of Quire's own errors; one of no kind is what nobody foresaw."""
+    if type(error) is QuireError:
+        return unexpected_problem(request_id)
     status = STATUS[type(error)]
     return problem(
         status, type(error).__name__, str(error), action=error.advice, request_id=request_id
