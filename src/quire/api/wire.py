@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 from pydantic import UUID4
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
 from quire.api.problems import problem_of, request_id_of
 from quire.errors import BadRequest, QuireError, UnknownStream
@@ -20,7 +19,7 @@ STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 
 
 class EventStream(StreamingResponse):
-    """A response of server-sent events.
+    """A response of server-sent events, whose stream knows at once when the reader is gone.
 
     FastAPI's own class makes the route a generator, and then a failure before the first event could
     no longer have its status.
@@ -28,11 +27,17 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    async def stream_response(self, send: Send) -> None:
-        """Send the events, and let the stream know at once when its reader is gone."""
-        events: Any = self.body_iterator
-        async with aclosing(events):
-            await super().stream_response(send)
+    def __init__(self, identity: str, frames: Frames, after: int, write: Write) -> None:
+        """Send the events of a stream beyond the first `after`."""
+        super().__init__(_bytes(identity, frames, after, write), headers=STREAM_HEADERS)
+        self._frames = frames
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send, and leave the stream however that ends."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._frames.aclose()
 
 
 async def send_stream(
@@ -40,7 +45,7 @@ async def send_stream(
 ) -> Response:
     """Start the pipeline; a failure before the first event still has its own status."""
     identity, frames = await streams.begin(events, write, owner_of(request))
-    return EventStream(_bytes(identity, frames, 0, write), headers=STREAM_HEADERS)
+    return EventStream(identity, frames, 0, write)
 
 
 async def resume_stream(streams: Streams, last: str, request: Request, write: Write) -> Response:
@@ -50,7 +55,7 @@ async def resume_stream(streams: Streams, last: str, request: Request, write: Wr
     if frames is None:
         # Also what tells an EventSource not to come again.
         return Response(status_code=204)
-    return EventStream(_bytes(identity, frames, number, write), headers=STREAM_HEADERS)
+    return EventStream(identity, frames, number, write)
 
 
 def streams_router(streams: Streams) -> APIRouter:
@@ -108,15 +113,14 @@ def _writer(request_id: str) -> Write:
 
 async def _bytes(identity: str, frames: Frames, number: int, write: Write) -> AsyncIterator[bytes]:
     try:
-        async with aclosing(frames):
-            async for frame in frames:
-                if frame is None:
-                    yield format_sse_event(comment="still working")
-                    continue
-                number = frame.number
-                yield format_sse_event(
-                    data_str=frame.data, event=frame.event, id=f"{identity}:{number}"
-                )
+        async for frame in frames:
+            if frame is None:
+                yield format_sse_event(comment="still working")
+                continue
+            number = frame.number
+            yield format_sse_event(
+                data_str=frame.data, event=frame.event, id=f"{identity}:{number}"
+            )
     except QuireError as error:  # the answer is made elsewhere, and can be followed no longer
         if said := write(Failed(error)):
             name, data = said

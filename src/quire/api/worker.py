@@ -9,6 +9,6 @@ from quire.settings import Settings
 
 
 def make_app(settings: Settings, counted_in: str | None = None) -> FastAPI:
-    """Build everything anew: the engine does not survive being copied into another process."""
+    """Build everything anew, in the process that uses it."""
     configure_logging(settings.log_level, settings.log.format)
     return create_app(build(settings, cached=True), counted_in)

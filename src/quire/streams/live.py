@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from quire.broadcast import Broadcast
 from quire.errors import (
@@ -34,8 +34,18 @@ Write = Callable[[Event], tuple[str, str] | None]
 """Gives the name and the data of an event on the wire, or `None` to leave it out."""
 Stands = Callable[[str], Awaitable[bool]]
 """Tells whether the answer of that id is still there: deleted means gone."""
-Frames = AsyncGenerator[Frame | None, None]
-"""Events as they come; `None` where it was quiet for long."""
+
+
+class Frames(Protocol):
+    """Events as they come; `None` where it was quiet for long."""
+
+    def __aiter__(self) -> AsyncIterator[Frame | None]:
+        """Give them one by one."""
+        ...
+
+    async def aclose(self) -> None:
+        """Leave."""
+        ...
 
 
 class LiveStream:
@@ -46,6 +56,7 @@ class LiveStream:
         self.id = ""
         self.owner = owner
         self.sent: Broadcast[Frame] = Broadcast()
+        self.readers: set[Reading] = set()
         self.failure: Exception | None = None
         """Why there is no stream at all."""
         self.ended = ""
@@ -54,11 +65,10 @@ class LiveStream:
         self.why = ""
         """Why the work on it was stopped, if it was."""
         self.leaving: asyncio.Task[None] | None = None
-        self._places: dict[object, int] = {}
 
     async def put(self, event: str, data: str) -> Frame:
         """Send an event, as soon as a reader has caught up."""
-        while self._places and len(self.sent.items) - max(self._places.values()) >= UNREAD:
+        while self.readers and len(self.sent.items) - self._furthest() >= UNREAD:
             await self.sent.change()
         return self.add(event, data)
 
@@ -68,31 +78,43 @@ class LiveStream:
         self.sent.say(frame)
         return frame
 
-    @property
-    def is_read(self) -> bool:
-        """Whether anybody reads it here."""
-        return bool(self._places)
+    def _furthest(self) -> int:
+        return max(reader.place for reader in self.readers)
 
-    async def read(self, after: int, quiet: float) -> Frames:
-        """Give the events beyond the first `after`, and `None` after `quiet` seconds of nothing."""
-        me, place = object(), after
-        self._places[me] = place
+
+class Reading:
+    """One reader's way through a stream; it counts from the first moment until it is closed."""
+
+    def __init__(
+        self, live: LiveStream, after: int, quiet: float, leave: Callable[[LiveStream], None]
+    ) -> None:
+        """Begin behind the first `after` events; `quiet` seconds without one give `None`."""
+        self.place = after
+        self._live = live
+        self._quiet = quiet
+        self._leave = leave
+        live.readers.add(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Frame | None:
         try:
-            while True:
-                try:
-                    async with asyncio.timeout(quiet):
-                        if not await self.sent.more(place):
-                            return
-                except TimeoutError:
-                    yield None
-                    continue
-                place += 1
-                self._places[me] = place
-                self.sent.wake()
-                yield self.sent.items[place - 1]
-        finally:
-            del self._places[me]
-            self.sent.wake()
+            async with asyncio.timeout(self._quiet):
+                if not await self._live.sent.more(self.place):
+                    raise StopAsyncIteration
+        except TimeoutError:
+            return None
+        self.place += 1
+        self._live.sent.wake()
+        return self._live.sent.items[self.place - 1]
+
+    async def aclose(self) -> None:
+        """Leave."""
+        if self in self._live.readers:
+            self._live.readers.remove(self)
+            self._live.sent.wake()
+            self._leave(self._live)
 
 
 class Streams:
@@ -153,6 +175,7 @@ class Streams:
             QuireError: it failed before its first event.
         """
         live = LiveStream(owner)
+        reading = self._attend(live, 0)
         task = asyncio.create_task(self._make(live, events, write))
         self._tasks[task] = live
         task.add_done_callback(self._tasks.pop)
@@ -166,7 +189,7 @@ class Streams:
         if live.failure:
             raise live.failure
         STREAMS.labels("begun").inc()
-        return live.id, self._attend(live, 0)
+        return live.id, reading
 
     async def resume(self, stream_id: str, after: int, owner: str = "") -> Frames | None:
         """Give the events of a stream beyond the first `after`; `None` if there are no more.
@@ -238,16 +261,14 @@ class Streams:
             if place >= IN_MEMORY or live.ended_at < oldest:
                 del self._known[live.id]
 
-    async def _attend(self, live: LiveStream, after: int) -> Frames:
+    def _attend(self, live: LiveStream, after: int) -> Reading:
         if live.leaving:
             live.leaving.cancel()
-        try:
-            async with aclosing(live.read(after, self._options.keep_alive_seconds)) as frames:
-                async for frame in frames:
-                    yield frame
-        finally:
-            if not live.is_read and not live.sent.ended:
-                live.leaving = asyncio.create_task(self._give_up(live))
+        return Reading(live, after, self._options.keep_alive_seconds, self._left)
+
+    def _left(self, live: LiveStream) -> None:
+        if not live.readers and not live.ended:
+            live.leaving = asyncio.create_task(self._give_up(live))
 
     async def _give_up(self, live: LiveStream) -> None:
         """Stop the work for a reader who does not come back, here or to another process."""
@@ -268,7 +289,7 @@ class Streams:
             return kept.reads if kept else 0
         return 0
 
-    async def _elsewhere(self, stream_id: str, after: int) -> Frames:
+    async def _elsewhere(self, stream_id: str, after: int) -> AsyncGenerator[Frame | None, None]:
         """Follow a stream that another process makes, or made."""
         beats, alive, noted = -1, monotonic(), float("-inf")
         quiet = monotonic()

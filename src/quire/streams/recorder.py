@@ -27,7 +27,7 @@ class Recorder:
         self._running: set[str] = set()
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._opened = False
+        self._opened = self._closing = False
         self._beaten = self._purged = 0.0
 
     async def open(self) -> None:
@@ -37,9 +37,11 @@ class Recorder:
 
     async def close(self) -> None:
         """Write what is left."""
+        # Never cut off while it writes: the transaction would stay open, and lock the others out.
+        self._closing = True
+        self._news.set()
         if self._task:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            await self._task
         await self._try()
         await self._journal.close()
 
@@ -61,7 +63,7 @@ class Recorder:
         self._news.set()
 
     async def _run(self) -> None:
-        while True:
+        while not self._closing:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BEAT):
                     await self._news.wait()
