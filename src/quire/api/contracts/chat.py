@@ -248,6 +248,8 @@ class ChatResponse(Wire):
     book: str
     revision: str
     model: str
+    cache_age_seconds: float | None
+    """How long ago the answer was made, where the same was asked before; null if made now."""
 
 
 class Chat:
@@ -295,6 +297,7 @@ class Chat:
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
+            cache_age_seconds=answer.cache_age,
         )
 
     def event(self, event: Event) -> WireEvent | None:
