@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.serving import listening
+from tests.api.live_server import listening
 
 PACKAGES = ("nginx",)
 """What Debian calls it."""

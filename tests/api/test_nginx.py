@@ -9,7 +9,7 @@ import httpx
 from quire.api.app import create_app
 from quire.compose import Services
 from tests.api.nginx import nginx_before
-from tests.api.serving import ASKED, Gated, numbers, read_some, served
+from tests.api.live_server import ASKED, Gated, numbers, read_some, served
 from tests.api.sse import parse_sse
 
 
@@ -44,7 +44,7 @@ async def test_a_stream_cut_in_the_middle_is_resumed_through_nginx_with_gzip(
 async def test_a_reader_who_leaves_nginx_for_good_stops_the_work(
     tiny: Services, tmp_path: Path
 ) -> None:
-    from tests.api.serving import with_streams
+    from tests.api.live_server import with_streams
 
     gated = Gated(tiny.answerer, asyncio.Event().wait)
     app = create_app(replace(with_streams(tiny, grace_seconds=0), answerer=gated))

@@ -15,7 +15,7 @@ from quire.events import Event, Failed, Started, Withheld
 from quire.streams.journal import Journal
 from quire.streams.live import UNREAD, Streams
 from quire.streams.options import StreamOptions
-from tests.api.serving import ASKED, Gated, numbers, read_some, served, with_streams
+from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
 from tests.api.sse import parse_sse
 
 SOON = 0.05

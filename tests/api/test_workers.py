@@ -13,7 +13,7 @@ import pytest
 
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder
-from tests.api.serving import ASKED, Seen, listening, numbers, read_some
+from tests.api.live_server import ASKED, Seen, listening, numbers, read_some
 from tests.api.sse import parse_sse
 
 ROOT = Path(__file__).parent.parent.parent

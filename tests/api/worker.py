@@ -18,7 +18,7 @@ import uvicorn
 from quire.api.app import create_app
 from quire.settings import Settings
 from quire.testing import build_services
-from tests.api.serving import Gated
+from tests.api.live_server import Gated
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ in a conversation that has begun may lean on it, and is always answered anew.
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
 from typing import Any
@@ -28,6 +28,10 @@ from quire.ports import Answerer, Library, ThreadStore
 from quire.telemetry.metrics import CACHE
 
 Clock = Callable[[], float]
+ASIDE = frozenset({"book", "thread_id", "owner", "contract", "noted"})
+"""What a question says about who asks it where, and not about what is asked."""
+SEARCHED = ("searched", "also", "hits")
+"""What is stored of the search, and is the same for all who share the answer."""
 _CAPITAL = re.compile(r"[A-Z][a-z]+\b")
 
 
@@ -135,8 +139,7 @@ class CachedAnswerer:
                 return None
             if thread and thread.messages:
                 return None
-        asked = replace(question, text=normal_form(question.text), book=None, thread_id=None)
-        return Key(index.book, index.revision, self._model, VERSION, asked)
+        return Key(index.book, index.revision, self._model, VERSION, _impersonal(question))
 
     def _find(self, key: Key) -> Flight | None:
         flight = self._flights.get(key)
@@ -206,7 +209,7 @@ class CachedAnswerer:
                     else:
                         yield event
                 assert answer is not None, "the pipeline ended without `Done`"
-                await self._threads.append(answer, _messages(answer, flight.record))
+                await self._threads.append(answer, _messages(answer, question, flight.record))
         yield Done(answer)
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
@@ -230,15 +233,19 @@ class CachedAnswerer:
         )
 
 
-def _messages(answer: Answer, record: dict[str, Any]) -> tuple[Message, Message]:
+def _impersonal(question: Question) -> Question:
+    blank = Question(text="")
+    aside = {one.name: getattr(blank, one.name) for one in fields(blank) if one.name in ASIDE}
+    return replace(question, text=normal_form(question.text), **aside)
+
+
+def _messages(
+    answer: Answer, question: Question, record: Mapping[str, Any]
+) -> tuple[Message, Message]:
     """Give the question and the answer as they are stored, with nothing of the other reader."""
     now = answer.created_at
-    own = {
-        "thread_id": answer.thread_id,
-        "question": answer.question,
-        "timings": asdict(answer.timings),
-        "cache_age": answer.cache_age,
-    }
+    own = answer_record(answer, question, answer.hits)
+    found = {name: record[name] for name in SEARCHED if name in record}
     asked = Message(id=str(uuid4()), role="user", content=answer.question, created_at=now)
     said = Message(
         id=answer.id,
@@ -246,7 +253,7 @@ def _messages(answer: Answer, record: dict[str, Any]) -> tuple[Message, Message]
         content=answer.text,
         created_at=now,
         confidence=answer.confidence.average_similarity,
-        record=record | own,
+        record=own | found | {"cache_age": answer.cache_age},
     )
     return asked, said
 
