@@ -8,8 +8,8 @@ import httpx
 
 from quire.api.app import create_app
 from quire.compose import Services
-from tests.api.nginx import nginx_before
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served
+from tests.api.nginx import nginx_before
 from tests.api.sse import parse_sse
 
 

@@ -23,6 +23,7 @@ from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
 UNCOVERED = {"message": "Who invented the submarine telegraph?"}
+CALLERS = "0af7651916cd43dd8448eb211c80319c"
 Figures = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -145,7 +146,8 @@ async def test_stages_are_sent_as_spans_to_a_collector(tiny: Services) -> None:
         settings = tiny.settings.model_copy(update={"tracing": TracingOptions(endpoint=endpoint)})
         app = create_app(replace(tiny, settings=settings))
         async with LifespanManager(app), _asking(app) as client:
-            await client.post("/chat/stream", json=ASKED)
+            headers = {"traceparent": f"00-{CALLERS}-{'1' * 16}-01"}
+            await client.post("/chat/stream", json=ASKED, headers=headers)
     spans = [
         span
         for request in received
@@ -157,7 +159,7 @@ async def test_stages_are_sent_as_spans_to_a_collector(tiny: Services) -> None:
     (request,) = [span for span in spans if span.name == "POST /chat/stream"]
     below = [span for span in spans if span.parent_span_id == request.span_id]
     assert {"retrieve", "model", "verify"} <= {span.name for span in below}
-    assert {span.trace_id for span in spans} == {request.trace_id}
+    assert {span.trace_id.hex() for span in spans} == {CALLERS}
     assert ASKED["message"] not in str(spans)
 
 

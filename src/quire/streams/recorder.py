@@ -12,6 +12,8 @@ from quire.streams.options import StreamOptions
 LOG = logging.getLogger("quire.streams")
 BEAT = 1.0
 """Seconds between two signs of life."""
+GATHER = 0.05
+"""Seconds in which events gather: a transaction costs more than what is in it."""
 PURGE = 60.0
 """Seconds between two looks for what need not be kept."""
 
@@ -67,6 +69,7 @@ class Recorder:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BEAT):
                     await self._news.wait()
+                    await asyncio.sleep(0.0 if self._closing else GATHER)
             self._news.clear()
             await self._try()
 
