@@ -25,12 +25,14 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateTable
 
 from quire.errors import StoreUnavailable
 
+DOWN = "Running answers cannot be kept or read right now."
 METADATA = MetaData()
 
 STREAMS = Table(
@@ -97,7 +99,7 @@ class Batch:
 class Journal:
     """Streams and their events, for the processes that serve the same database."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         """Use the database at `url`; nothing is opened yet."""
         self._engine: AsyncEngine = create_async_engine(url)
         if self._engine.dialect.name == "sqlite":
@@ -180,7 +182,12 @@ class Journal:
             async with self._engine.begin() as connection:
                 yield connection
         except (SQLAlchemyError, OSError) as error:
-            raise StoreUnavailable("Running answers cannot be kept or read right now.") from error
+            raise StoreUnavailable(DOWN) from error
+        except Exception as error:
+            # A connection that the server refuses comes with the driver's own error.
+            if type(error).__module__.startswith("asyncpg."):
+                raise StoreUnavailable(DOWN) from error
+            raise
 
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
