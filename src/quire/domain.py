@@ -365,6 +365,8 @@ class Answer:
     """Tokens that the model counted, where it does."""
     notices: tuple[Notice, ...] = ()
     """What was down while it was made."""
+    cache_age: float | None = None
+    """Seconds since it was made, where it was made for the same question before."""
 
     @property
     def mode(self) -> ContextMode:

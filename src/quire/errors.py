@@ -8,6 +8,7 @@
     + UnknownAnswer
     + UnknownWorkflow
     + UnknownKey
+    + UnknownStream
     + BadSettings
   x IngestError
     + UnsupportedSource
@@ -22,6 +23,9 @@
   x EmbedderUnavailable
     + EmbedderUnreachable
   x StoreUnavailable
+  x DataFolderBusy
+  x AnswerInterrupted
+    + AnswerTimedOut
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
@@ -90,6 +94,12 @@ class UnknownKey(BadRequest):
     """There is no key of that id or name."""
 
     advice = "`quire keys list` shows those there are."
+
+
+class UnknownStream(BadRequest):
+    """There is no stream with that id, or it is no longer kept."""
+
+    advice = "Ask the question again."
 
 
 class BadSettings(BadRequest):
@@ -170,6 +180,23 @@ class StoreUnavailable(QuireError):
 
     retryable = True
     advice = "Try again shortly; your question was not lost on your side."
+
+
+class DataFolderBusy(QuireError):
+    """Another process serves the same data folder."""
+
+    advice = "Stop it first, let one service use several workers, or choose another data folder."
+
+
+class AnswerInterrupted(QuireError):
+    """The work on an answer was stopped before its end; trying again may work."""
+
+    retryable = True
+    advice = "Ask the question again."
+
+
+class AnswerTimedOut(AnswerInterrupted):
+    """The answer took longer than is allowed."""
 
 
 class ModelError(QuireError):

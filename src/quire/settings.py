@@ -16,12 +16,15 @@ from pydantic_settings import (
 )
 
 from quire.access.options import AccessOptions, LimitOptions
-from quire.answer.options import AnswerOptions
+from quire.answer.options import AnswerOptions, CacheOptions
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
+from quire.log import LogOptions
 from quire.retrieve.options import SearchOptions
+from quire.streams.options import StreamOptions
+from quire.telemetry.options import TracingOptions
 
 
 def _default_data_dir() -> Path:
@@ -37,6 +40,8 @@ class ServeOptions(BaseModel):
     """Address to listen on."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
+    workers: int = Field(1, ge=1, le=64)
+    """How many processes serve; they share the index, the conversations and the running streams."""
     cors_origins: tuple[str, ...] = ()
     """Sites whose pages may call the service from a browser; none by default."""
     max_body_bytes: int = Field(64_000, ge=1_000)
@@ -80,6 +85,10 @@ class Settings(BaseSettings):
     serve: ServeOptions = ServeOptions()
     access: AccessOptions = AccessOptions()
     limits: LimitOptions = LimitOptions()
+    stream: StreamOptions = StreamOptions()
+    cache: CacheOptions = CacheOptions()
+    log: LogOptions = LogOptions()
+    tracing: TracingOptions = TracingOptions()
 
     @classmethod
     def settings_customise_sources(

@@ -28,6 +28,8 @@ from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, Unkno
 from quire.ports import Index
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.retrieve.search import opened_hits
+from quire.telemetry.metrics import TOKENS
+from quire.telemetry.spans import span
 
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
@@ -175,12 +177,16 @@ async def draft(
         finally:
             # Leaving the events does not stop the run; only this does.
             result.cancel()
+            used = result.context_wrapper.usage
+            TOKENS.labels("input").inc(used.input_tokens)
+            TOKENS.labels("output").inc(used.output_tokens)
 
 
 @asynccontextmanager
 async def _model_errors() -> AsyncIterator[None]:
     try:
-        yield
+        with span("model"):
+            yield
     except MaxTurnsExceeded as error:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:

@@ -34,3 +34,16 @@ class AnswerOptions(BaseModel):
     """How long a model that runs elsewhere may be silent."""
     model_down: Literal["refuse", "embedded"] = "refuse"
     """What happens while it cannot be reached: `embedded` lets the embedded one quote the book."""
+
+
+class CacheOptions(BaseModel):
+    """What the service remembers, to spare work."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+    answers: int = Field(500, ge=0, le=1_000_000)
+    """How many answers each process of the service remembers; 0 makes every answer anew."""
+    ttl_seconds: float = Field(3600.0, gt=0)
+    """How long an answer is given again. A changed book ends it at once."""
+    embeddings: int = Field(2000, ge=0, le=1_000_000)
+    """How many embedded questions are remembered; 0 embeds each time."""

@@ -36,6 +36,7 @@ from quire.retrieve.search import Searcher, SearchResult, opened_hits
 from quire.retrieve.selection import weigh_selection
 from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
+from quire.telemetry.spans import span
 from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import certain, score_confidence
 from quire.verify.grounding import check_piece
@@ -161,13 +162,14 @@ class Pipeline:
         self, work: Work, asked: Understood, history: Sequence[Exchange]
     ) -> Confidence:
         begun = perf_counter()
-        found = await search_in_conversation(
-            partial(self._search, work),
-            asked.text,
-            history,
-            vocabulary=work.index.vocabulary,
-            threshold=work.question.threshold,
-        )
+        with span("retrieve", book=work.index.book, revision=work.index.revision):
+            found = await search_in_conversation(
+                partial(self._search, work),
+                asked.text,
+                history,
+                vocabulary=work.index.vocabulary,
+                threshold=work.question.threshold,
+            )
         work.standalone, work.also = found.standalone, found.also
         return _gated(work, found.result, self._options.context_tokens, since=begun)
 
@@ -262,7 +264,9 @@ class Pipeline:
         begun = perf_counter()
         link = partial(self._links.link, work.index)
         linked = _no_link if work.selected else link
-        claim, text = check_piece(piece, work.evidence, self._judge, linked, work.last)
+        with span("verify") as timed:
+            claim, text = check_piece(piece, work.evidence, self._judge, linked, work.last)
+            timed.set_attribute("verdict", claim.verdict)
         if work.selected:
             claim = work.selected.cite(claim, link)
         work.verify_ms += 1000 * (perf_counter() - begun)

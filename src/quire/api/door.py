@@ -17,6 +17,7 @@ from quire.access.limits import Kind, Limiter, Standing
 from quire.access.ring import Keyring
 from quire.api.callers import COOKIE, READER, Caller, caller_of, identify
 from quire.api.guards import BodyLimit, Recovery, RequestId
+from quire.api.observed import Observed
 from quire.api.page import page_paths
 from quire.api.problems import refusal
 from quire.compose import Access
@@ -211,4 +212,5 @@ def hang_door(app: FastAPI, access: Access, settings: Settings) -> None:
     app.add_middleware(Door, access=access, settings=settings)
     app.add_middleware(Recovery)
     app.add_middleware(Cors, ring=access.ring, origins=settings.serve.cors_origins)
+    app.add_middleware(Observed)
     app.add_middleware(RequestId)

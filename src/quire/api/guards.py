@@ -8,6 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quire.api.problems import problem, respond, unexpected
+from quire.log import REQUEST_ID
 
 BODY_SECONDS = 30.0
 """How long a request's body may take to arrive."""
@@ -35,7 +36,11 @@ class RequestId:
                 message["headers"] = [*message.get("headers", []), header]
             await send(message)
 
-        await self._app(scope, receive, marked)
+        token = REQUEST_ID.set(scope["request_id"])
+        try:
+            await self._app(scope, receive, marked)
+        finally:
+            REQUEST_ID.reset(token)
 
 
 class Recovery:

@@ -31,6 +31,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownAnswer: 404,
     errors.UnknownWorkflow: 404,
     errors.UnknownKey: 404,
+    errors.UnknownStream: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,
     errors.UnsupportedSource: 422,
@@ -45,6 +46,9 @@ STATUS: dict[type[QuireError], int] = {
     errors.EmbedderUnavailable: 503,
     errors.EmbedderUnreachable: 503,
     errors.StoreUnavailable: 503,
+    errors.DataFolderBusy: 503,
+    errors.AnswerInterrupted: 503,
+    errors.AnswerTimedOut: 504,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
@@ -125,7 +129,9 @@ def problem(
 
 
 def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
-    """Describe one of Quire's own errors."""
+    """Describe one of Quire's own errors; one of no kind is what nobody foresaw."""
+    if type(error) is QuireError:
+        return unexpected_problem(request_id)
     said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), str(error))
     return problem(
         STATUS[type(error)],

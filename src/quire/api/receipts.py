@@ -100,6 +100,8 @@ class AnswerReceipt(Wire):
     instructions_version: str
     """The version of the instructions that the model was given."""
     timings: StageTimings
+    cache_age_seconds: float | None
+    """How long ago the answer was made, where the same was asked before; null if made for this."""
 
 
 class ReplayedPassage(Wire):
@@ -204,6 +206,7 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         model=receipt.model,
         instructions_version=receipt.instructions,
         timings=StageTimings(**asdict(receipt.timings)),
+        cache_age_seconds=receipt.cache_age,
     )
 
 

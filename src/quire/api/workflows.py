@@ -13,12 +13,14 @@ from quire.api.door import needs
 from quire.api.mount import mount
 from quire.errors import UnknownWorkflow
 from quire.ports import Answerer
+from quire.streams.live import Streams
 
 
 def workflows_router(
     options: Sequence[WorkflowOptions],
     answerers: Mapping[str, Answerer],
     placed: Callable[[Contract[Any, Any], Answerer], Answerer],
+    streams: Streams,
 ) -> APIRouter:
     """Make the routes below `/workflows`; `placed` keeps a contract's rules for conversations."""
     workflows = [workflow_of(one) for one in options]
@@ -43,7 +45,7 @@ def workflows_router(
         return [described(one) for one in workflows]
 
     model = WorkflowChat(Workflow(id=""))
-    router.include_router(mount(model, chosen=chosen))
+    router.include_router(mount(model, None, streams, chosen=chosen))
     return router
 
 

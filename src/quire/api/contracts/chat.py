@@ -263,6 +263,8 @@ class ChatResponse(Wire):
     notices: list[ChatNotice]
     """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
     if the language model was down and the book is quoted instead."""
+    cache_age_seconds: float | None
+    """How long ago the answer was made, where the same was asked before; null if made now."""
 
 
 class Chat:
@@ -321,6 +323,7 @@ class Chat:
             revision=answer.revision,
             model=answer.model,
             notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
+            cache_age_seconds=answer.cache_age,
         )
 
     def event(self, event: Event) -> WireEvent | None:
