@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--trust", type=float, default=0.5)
-    parser.add_argument("--supported", type=float, default=0.75)
+    parser.add_argument("--supported", type=float, default=0.85)
     parser.add_argument("--partly", type=float, default=0.4)
     options = parser.parse_args()
     rows = gathered(options.pairs, options.cache)
