@@ -101,10 +101,26 @@ class Signals:
     statistics: TermStatistics
 
 
+_ASKING = frozenset(
+    terms(
+        """
+        advantage benefit drawback disadvantage downside upside pro con strength weakness limitation
+        purpose goal role reason cause effect consequence difference similarity kind type sort form
+        method approach step part component element feature property characteristic aspect issue
+        problem trouble risk danger solution alternative option choice case situation good better
+        best bad worse worst main important common typical usual popular different similar several
+        various number amount happen wrong right useful possible result compare
+        """
+    )
+)
+"""Words of asking: a book lists weak points without calling them drawbacks."""
+
+
 def answerability_features(signals: Signals) -> dict[str, float]:
     """Describe whether the passages hold what the question asks for."""
     statistics = signals.statistics
-    wanted = set(terms(signals.question))
+    asked = set(terms(signals.question))
+    wanted = asked - _ASKING or asked
     total = sum(statistics.weight(term) for term in wanted) or 1.0
     together = {term for text in signals.texts for term in terms(text)}
     unknown = [statistics.weight(t) for t in wanted if not statistics.frequency.get(t)]
