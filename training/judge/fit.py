@@ -30,7 +30,7 @@ from quire.verify.weighing import SIGNS, Reading, Scale, logit_of, signs_of
 
 PENALTY = 0.01
 AGGREGATES = {
-    "least": lambda p: min(p),
+    "least": min,
     "product": lambda p: float(np.sum(np.log(p))),
     "mean of the lowest two": lambda p: float(np.mean(sorted(p)[:2])),
     "geometric mean": lambda p: float(np.mean(np.log(p))),
@@ -40,7 +40,7 @@ AGGREGATES = {
 def gathered(path: Path, cache: Path | None) -> list[dict]:
     """Read the held-out pairs with the model's output and the signs of each."""
     if cache and cache.is_file():
-        return pickle.loads(cache.read_bytes())  # noqa: S301 - written by this script
+        return pickle.loads(cache.read_bytes())
     with path.open(encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if row["part"] == "held" and row["context"]]
     model = EntailmentModel()
@@ -191,7 +191,11 @@ def main() -> None:
         "fitted_by": "training/judge/fit.py",
         "bias": scale.bias,
         "weights": scale.weights,
-        "reading": {"bias": scale.reading.bias, "slope": scale.reading.slope, "trust": options.trust},
+        "reading": {
+            "bias": scale.reading.bias,
+            "slope": scale.reading.slope,
+            "trust": options.trust,
+        },
         "level": scale.level,
         "spread": scale.spread,
         "thresholds": {

@@ -2,8 +2,8 @@
 
 A set is a folder with `data.jsonl` (`id`, `context`, `response`, `label` with 1 for unsupported,
 `spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims and
-checked as the service does with an answer; what its claims come to is their geometric mean, which on
-the responses that the judge was fitted with tells more than the least supported claim does.
+checked as the service does with an answer; what its claims come to is their geometric mean, which
+on the responses that the judge was fitted with tells more than the least supported claim does.
 """
 
 import json

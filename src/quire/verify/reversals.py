@@ -14,7 +14,10 @@ from quire.verify.agreement import disagreements
 
 Reversal = Literal["swapped", "exchanged", "opposed", "scope", "denied"]
 
-_BETWEEN = frozenset("from to for than before after by with into without through over under".split())
+_BETWEEN = frozenset(
+    ("from", "to", "for", "than", "before", "after", "by", "with", "into", "without", "through",
+     "over", "under")
+)  # fmt: skip
 """Words that hold two parts apart: what stands before and behind them is not the same."""
 _CLAUSE = re.compile(
     r"[;:()—–]+(?=\s|$)|[.!?]\s|,\s|\s(?:and|but|while|whereas|or|then|because|since)\s", re.I
@@ -32,31 +35,34 @@ _DENIAL = re.compile(
     re.I,
 )
 _SCOPES = (
-    frozenset("all every each any always".split()),
+    frozenset(["all", "every", "each", "any", "always"]),
     frozenset(("most", "usually", "mostly")),
-    frozenset("some many several few sometimes often".split()),
+    frozenset(["some", "many", "several", "few", "sometimes", "often"]),
     frozenset(("no", "none", "never")),
 )
+_PAIRS = """
+    large larger big bigger great greater|small smaller little; high higher|low lower; fast
+    faster quick quicker|slow slower; more|less fewer; early earlier|late later; increase
+    raise grow rise|decrease reduce lower shrink fall drop; above over|below under beneath;
+    before|after; first|last; maximum|minimum; forward forwards|backward backwards; inside
+    internal inner|outside external outer; open|close shut; start begin|stop end;
+    enable|disable; accept allow|reject forbid; true|false; clockwise|counterclockwise
+    anticlockwise counter-clockwise; horizontal|vertical; input|output; publish|subscribe;
+    push|pull; hot warm|cold cool; near close|far; strong stronger strengthen|weak weaker
+    weaken; good better best|bad worse worst; cheap cheaper|expensive; long longer|short
+    shorter; heavy heavier|light lighter; static|dynamic; succeed|fail; with|against; wide
+    wider|narrow narrower; hard difficult|easy; left|right; up upward upwards|down downward
+    downwards; most|least; deep deeper|shallow; attract|repel; absorb|emit; buy|sell;
+    win|lose; gain|loss; parent|child; client|server; local|global; rare|common; thick
+    thicker|thin thinner
+"""
 _OPPOSITES = tuple(
-    tuple(frozenset(stem(word) for word in side.split()) for side in pair.split("|"))
-    for pair in (
-        "large larger big bigger great greater|small smaller little", "high higher|low lower",
-        "fast faster quick quicker|slow slower", "more|less fewer", "early earlier|late later",
-        "increase raise grow rise|decrease reduce lower shrink fall drop",
-        "above over|below under beneath", "before|after", "first|last", "maximum|minimum",
-        "forward forwards|backward backwards", "inside internal inner|outside external outer",
-        "open|close shut", "start begin|stop end", "enable|disable", "accept allow|reject forbid",
-        "true|false", "clockwise|counterclockwise anticlockwise counter-clockwise",
-        "horizontal|vertical", "input|output", "publish|subscribe", "push|pull", "hot warm|cold cool",
-        "near close|far", "strong stronger strengthen|weak weaker weaken", "good better best|bad worse worst",
-        "cheap cheaper|expensive", "long longer|short shorter", "heavy heavier|light lighter",
-        "static|dynamic", "succeed|fail", "with|against", "wide wider|narrow narrower", "hard difficult|easy",
-        "left|right", "up upward upwards|down downward downwards", "most|least", "deep deeper|shallow",
-        "attract|repel", "absorb|emit", "buy|sell", "win|lose", "gain|loss", "parent|child",
-        "client|server", "local|global", "rare|common", "thick thicker|thin thinner",
-    )
-)  # fmt: skip
-_SIDE = {word: (n, side) for n, pair in enumerate(_OPPOSITES) for side in (0, 1) for word in pair[side]}
+    tuple(frozenset(map(stem, side.split())) for side in pair.split("|"))
+    for pair in _PAIRS.split(";")
+)
+_SIDE = {
+    word: (n, side) for n, pair in enumerate(_OPPOSITES) for side in (0, 1) for word in pair[side]
+}
 _DENYING = ("non-", "non", "un", "in", "im", "a", "dis", "ir")
 _LEAST = 5
 """Letters of a word that a denying syllable may stand before."""
@@ -123,7 +129,7 @@ def _swapped(ours: str, theirs: str, parts: Sequence[str]) -> bool:
     return most > 1 and all(_turned(mine, part, *fronted) or _across(mine, part) for part in full)
 
 
-def _turned(mine: Sequence[str], said: Sequence[str], ours: bool, theirs: bool) -> bool:  # noqa: FBT001 - two of a kind
+def _turned(mine: Sequence[str], said: Sequence[str], ours: bool, theirs: bool) -> bool:
     """Whether three runs of the evidence stand in the claim in the order three, two, one.
 
     `ours` and `theirs` say whether the first run may have been put there from elsewhere.
@@ -185,9 +191,7 @@ def _exchanged(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     said = [frozenset(terms(part)) for part in theirs]
     if len(mine) < 2 or len(said) < 2:  # noqa: PLR2004 - two clauses
         return False
-    homes = {
-        word: (_only(word, mine), _only(word, said)) for own in mine for word in own
-    }
+    homes = {word: (_only(word, mine), _only(word, said)) for own in mine for word in own}
     placed = [(w, a, b) for w, (a, b) in homes.items() if a is not None and b is not None]
     return any(
         _shared(mine[i], said[q], one, two) + _shared(mine[j], said[p], one, two)
