@@ -1,19 +1,20 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from quire.errors import DiskFull
+from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Reader
+from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
     from quire.answer.models import ModelFor
+    from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.calibrate import Calibration
@@ -74,6 +75,8 @@ class Services:
     threads: "SqlThreadStore"
     answerer: Answerer
     receipts: "Receipts"
+    workflows: Mapping[str, Answerer] = field(default_factory=dict)
+    """An answerer for each workflow, by its id."""
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -117,6 +120,28 @@ def build_searcher(
     return Searcher(embedder, evidence, calibration, settings.search)
 
 
+def build_workflows(
+    settings: Settings,
+    threads: ThreadStore,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> dict[str, Answerer]:
+    """Make an answerer for each workflow; `answering` makes one for a model, with options.
+
+    Raises:
+        BadSettings: a workflow names a model that does not exist.
+    """
+    from quire.answer.bookless import Bookless
+
+    made: dict[str, Answerer] = {}
+    for one in settings.workflows:
+        try:
+            answerer = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The workflow {one.id!r} cannot be used: {error}") from error
+        made[one.id] = Bookless(answerer, threads, rag=one.rag_integration_enabled)
+    return made
+
+
 def build(
     settings: Settings,
     say: Say = lambda _: None,
@@ -141,9 +166,15 @@ def build(
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
-    pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
+
+    def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
+        chosen = (name, choose_model(name, evidence)) if name else model
+        return Pipeline(library, searcher, judge, threads, chosen, options)
+
+    pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
-    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
+    workflows = build_workflows(settings, threads, answering)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts, workflows)
 
 
 def _default_database(settings: Settings) -> str:

@@ -1,9 +1,9 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
 ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
@@ -14,7 +14,7 @@ VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not
 PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
 """Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
 AnswerState = Literal["processing", "validated", "delivered", "flagged"]
-Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk"]
+Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 SELECTION_LENGTH = (10, 16_000)
 """Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
@@ -238,6 +238,12 @@ class Question:
     filters: Filters = Filters()
     selected_text: str | None = None
     """What the reader selected; given, it is the only source of the answer."""
+    owner: str | None = None
+    """Who asks; conversations of one owner are hidden from all others."""
+    contract: str = "chat"
+    """The contract it came in by."""
+    noted: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    """What the contract wants kept with the answer; it changes nothing about it."""
 
     @property
     def mode(self) -> ContextMode:
@@ -349,6 +355,8 @@ class Answer:
     """What the reader selected, where that was to be the only source."""
     lacks: tuple[str, ...] = ()
     """Words of the question that a selection without the answer does not have."""
+    tokens_used: int | None = None
+    """Tokens that the model counted, where it does."""
 
     @property
     def mode(self) -> ContextMode:

@@ -6,6 +6,7 @@
     + UnknownPage
     + UnknownThread
     + UnknownAnswer
+    + UnknownWorkflow
     + BadSettings
   x IngestError
     + UnsupportedSource
@@ -68,6 +69,12 @@ class UnknownAnswer(BadRequest):
     """There is no answer with that id."""
 
     advice = "Give the id that came with an answer; deleting a conversation deletes its answers."
+
+
+class UnknownWorkflow(BadRequest):
+    """No workflow of that id is declared in the settings."""
+
+    advice = "Name one of those that `/workflows` lists."
 
 
 class BadSettings(BadRequest):

@@ -5,8 +5,9 @@ line in `quire.toml` beside the working folder.
 """
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -15,6 +16,7 @@ from pydantic_settings import (
 )
 
 from quire.answer.options import AnswerOptions
+from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
@@ -70,6 +72,8 @@ class Settings(BaseSettings):
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
+    workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
+    """Named configurations of the agent, best declared in `quire.toml`."""
     serve: ServeOptions = ServeOptions()
 
     @classmethod

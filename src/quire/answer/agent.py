@@ -42,6 +42,10 @@ class Evidence:
     search: Search
     index: Index
     """The book that the tools beside the search read in."""
+    instructions: str = ""
+    """What the operator tells the agent besides Quire's own instructions, which come first."""
+    tokens_used: int | None = None
+    """What the model took to write, where it counts that."""
 
     def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
         """Number the new ones on from those already shown; give the first number and the new."""
@@ -133,6 +137,8 @@ async def draft(
         ModelError: the model failed or went on for too long.
     """
     agent, tool = (SELECTION_AGENT, read_selection) if selected else (AGENT, search_textbook)
+    if evidence.instructions:
+        agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
     call = f"call_{uuid4().hex}"
     items: list[Any] = [
         {"role": "user", "content": question},
@@ -163,6 +169,7 @@ async def draft(
                         yield "\n\n"  # what was said before a search is no part of what follows
                     message = event.data.item_id
                     yield event.data.delta
+            evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
         finally:
             # Leaving the events does not stop the run; only this does.
             result.cancel()

@@ -9,7 +9,7 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.gate import pass_gate
+from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
@@ -67,6 +67,7 @@ class Pipeline:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
         index = self._library.open(question.book)
+        question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         yield Started(thread_id, work.answer_id)
 
@@ -161,7 +162,7 @@ class Pipeline:
             threshold=work.question.threshold,
         )
         work.standalone, work.also = found.standalone, found.also
-        return _gated(work, found.result, since=begun)
+        return _gated(work, found.result, self._options.context_tokens, since=begun)
 
     async def _select(self, work: Work, text: str) -> Confidence:
         """Take the reader's selection as all there is: no search, and nothing said before."""
@@ -171,7 +172,7 @@ class Pipeline:
         found = await weigh_selection(
             self._searcher, work.index, work.selected.chunk, work.standalone
         )
-        return _gated(work, found, since=begun)
+        return _gated(work, found, self._options.context_tokens, since=begun)
 
     async def _search(self, work: Work, question: str, also: Sequence[str] = ()) -> SearchResult:
         return await self._searcher.search(
@@ -208,9 +209,10 @@ class Pipeline:
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
-            return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            good = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            return fitting(good, self._options.context_tokens, beside=work.evidence)
 
-        shown = Evidence(work.evidence, search, work.index)
+        shown = Evidence(work.evidence, search, work.index, self._options.instructions)
         model = self._model_for(work.index.statistics)
         reader = PieceReader()
         async with aclosing(
@@ -228,6 +230,7 @@ class Pipeline:
         for event in self._check(work, reader.finish()):
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
+        work.tokens_used = shown.tokens_used
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""
@@ -284,9 +287,9 @@ class Pipeline:
         await self._threads.append(answer, (asked, said))
 
 
-def _gated(work: Work, found: SearchResult, *, since: float) -> Confidence:
+def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:
     work.nearest = found.hits
-    work.evidence, confidence = pass_gate(found, work.question)
+    work.evidence, confidence = pass_gate(found, work.question, tokens)
     work.retrieve_ms = 1000 * (perf_counter() - since)
     return confidence
 

@@ -40,6 +40,7 @@ class Work:
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
     verify_ms: float = 0.0
+    tokens_used: int | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -118,6 +119,7 @@ class Work:
             ),
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
+            tokens_used=self.tokens_used,
         )
 
     def _status(self, *, answered: bool) -> Status:

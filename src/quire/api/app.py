@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi_offline import FastAPIOffline
 
 from quire.api.answers import answers_router
-from quire.api.contracts import CONTRACTS
+from quire.api.contract import Clock, Contract
+from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.guards import BodyLimit, RequestId
 from quire.api.health import Check, health_router
@@ -18,14 +20,21 @@ from quire.api.page import page_router
 from quire.api.problems import add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
+from quire.api.search import search_router
+from quire.api.sessions import InSession, sessions_router, utc_now
 from quire.api.structure import structure_router
+from quire.api.workflows import workflows_router
 from quire.compose import Services
 from quire.errors import EmbedderUnreachable
+from quire.ports import Answerer
 from quire.version import __version__
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, clock: Clock = utc_now) -> FastAPI:
     """Build the HTTP application; its start-up opens the services, its end closes them."""
+
+    def placed(contract: Contract[Any, Any], answerer: Answerer) -> Answerer:
+        return InSession(contract.sessions, answerer, services.threads, clock)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -44,7 +53,12 @@ def create_app(services: Services) -> FastAPI:
     )
     add_handlers(app)
     for contract in CONTRACTS:
-        app.include_router(mount(contract, services.answerer))
+        app.include_router(mount(contract, placed(contract, services.answerer)))
+    workflows = services.settings.workflows
+    app.include_router(workflows_router(workflows, services.workflows, placed))
+    for remembering in REMEMBERING:
+        app.include_router(sessions_router(remembering, services.threads, clock))
+    app.include_router(search_router(services.library, services.searcher, clock))
     app.include_router(threads_router(services.threads))
     app.include_router(answers_router(services.threads))
     app.include_router(receipts_router(services.receipts))

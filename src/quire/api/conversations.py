@@ -1,7 +1,7 @@
 """Reading and deleting conversations."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
@@ -22,7 +22,7 @@ class ThreadMessage(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
-    role: str
+    role: Literal["user", "assistant"]
     content: str
     timestamp: datetime
     confidence: float | None = None

@@ -25,6 +25,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownPage: 404,
     errors.UnknownThread: 404,
     errors.UnknownAnswer: 404,
+    errors.UnknownWorkflow: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,
     errors.UnsupportedSource: 422,

@@ -6,7 +6,8 @@ from quire.answer.models import ModelFor, choose_model
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
-from quire.compose import Services, books_folder
+from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
+from quire.compose import Services, books_folder, build_workflows
 from quire.index.library import DiskLibrary
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
@@ -28,9 +29,10 @@ def build_services(
     model: ModelFor | None = None,
     judge: Judge | None = None,
     options: AnswerOptions | None = None,
+    workflows: tuple[WorkflowOptions, ...] = DEFAULT_WORKFLOWS,
 ) -> Services:
     """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
-    settings = Settings(data_dir=data_dir)
+    settings = Settings(data_dir=data_dir, answer=options or AnswerOptions(), workflows=workflows)
     embedder = embedder or HashEmbedder()
     library = DiskLibrary(books_folder(settings), embedder=embedder.id)
     evidence = EvidenceReader(WordReader())
@@ -38,6 +40,12 @@ def build_services(
     threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
-    pipeline = Pipeline(library, searcher, judge, threads, chosen, options or settings.answer)
+
+    def answering(name: str | None, answer: AnswerOptions) -> Pipeline:
+        used = (name, choose_model(name, evidence)) if name else chosen
+        return Pipeline(library, searcher, judge, threads, used, answer)
+
+    pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
-    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
+    named = build_workflows(settings, threads, answering)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
