@@ -1,6 +1,6 @@
 """The one confidence: how likely an answer is right and supported, from all that is known of it.
 
-Search says how likely the passages hold an answer, the passages how far they agree on a section, and
+Search says how likely the passages hold an answer, the passages how far they agree on a place, and
 verification how much was held back: from these, the chance that the right place was found. What is
 shown must be supported as well, as the judge says of each claim. The weights were fitted by
 `training/fit_correctness.py` on questions whose place in the book is known, and ship as JSON.
