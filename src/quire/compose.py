@@ -13,6 +13,9 @@ from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+    from quire.access.store import SqlKeyStore
     from quire.answer.models import ModelFor
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
@@ -62,6 +65,35 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     from quire.threads.store import SqlThreadStore
 
     return SqlThreadStore(settings.database_url or _default_database(settings))
+
+
+def build_keys(settings: Settings) -> "SqlKeyStore":
+    """Make the store of keys; nothing is opened yet."""
+    from quire.access.store import SqlKeyStore
+
+    return SqlKeyStore(settings.database_url or _default_database(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What decides who may come in, and how often."""
+
+    ring: "Keyring"
+    limiter: "Limiter"
+
+
+def build_access(settings: Settings) -> Access:
+    """Make the keys and limits of a service; nothing is opened yet.
+
+    Raises:
+        BadSettings: `QUIRE_REDIS_URL` cannot be used.
+    """
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+
+    redis = settings.redis_url.get_secret_value() if settings.redis_url else None
+    ring = Keyring(build_keys(settings), settings.access.refresh_seconds)
+    return Access(ring, Limiter(settings.limits, redis))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from quire.retrieve.search import opened_hits
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
+LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -185,5 +187,9 @@ async def _model_errors() -> AsyncIterator[None]:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
+    except TimeoutError as error:
+        raise ModelTimedOut("The model took too long to answer.") from error
     except OpenAIError as error:
-        raise ModelUnavailable(f"The model cannot be used right now: {error}") from error
+        # Its words may hold addresses and keys, and are not for readers.
+        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelUnavailable("The model cannot be used right now.") from error

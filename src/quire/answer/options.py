@@ -30,3 +30,7 @@ class AnswerOptions(BaseModel):
     """Who checks claims: `strict` compares words, numbers and names, and lets next to nothing false
     through, but little in other words either; `trained` also reads, shows more of what a language
     model writes in its own words, and errs more often."""
+    model_timeout_seconds: float = Field(60.0, gt=0, le=3600)
+    """How long a model that runs elsewhere may be silent."""
+    model_down: Literal["refuse", "embedded"] = "refuse"
+    """What happens while it cannot be reached: `embedded` lets the embedded one quote the book."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from uuid import uuid4
@@ -9,10 +10,13 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
+from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.keeping import turn, unless_down
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
+from quire.answer.outside import replaced, within_reach
 from quire.answer.records import answer_record, cited_in
 from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER, warning
 from quire.answer.selected import read_selection
@@ -59,7 +63,8 @@ class Pipeline:
         self._searcher = searcher
         self._judge = judge
         self._threads = threads
-        self._model_name, self._model_for = model
+        self._model_name = model[0]
+        self._model_for = within_reach(model, searcher.evidence, options)
         self._options = options
         self._links = SentenceLinks()
 
@@ -71,7 +76,7 @@ class Pipeline:
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         yield Started(thread_id, work.answer_id)
 
-        async with self._threads.turn(thread_id), self._threads.answering(work.log_entry()):
+        async with turn(self._threads, work):
             told, confidence = await self._prepare(work)
             shown = work.hits(answered=confidence.should_answer)
             yield Retrieved(work.standalone, shown, confidence)
@@ -85,7 +90,7 @@ class Pipeline:
 
             answer = work.conclude(confidence)
             await self._remember(answer, work)
-        yield Done(answer)
+        yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
 
@@ -94,7 +99,7 @@ class Pipeline:
         question = work.question
         if question.selected_text is not None:
             return [], await self._select(work, question.selected_text)
-        history = await self._history(work.thread_id)
+        history = await self._history(work)
         asked = understand(question.text, work.index)
         told = self._told(work, asked, history)
         if told:
@@ -104,8 +109,10 @@ class Pipeline:
             return [], score_confidence((), top_k=question.top_k, answerability=0.0)
         return [], await self._retrieve(work, asked, history)
 
-    async def _history(self, thread_id: str) -> list[Exchange]:
-        thread = await self._threads.load(thread_id, last=HISTORY)
+    async def _history(self, work: Work) -> list[Exchange]:
+        if not work.kept:
+            return []
+        thread = await unless_down(work, self._threads.load(work.thread_id, last=HISTORY))
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
@@ -231,6 +238,9 @@ class Pipeline:
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
         work.tokens_used = shown.tokens_used
+        if replaced(model):
+            work.model = EMBEDDED
+            work.note("embedded_answer")
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""
@@ -270,6 +280,8 @@ class Pipeline:
         return ("\n\n" if piece.is_block else " ") + said
 
     async def _remember(self, answer: Answer, work: Work) -> None:
+        if not work.kept:
+            return  # half a conversation would be worse than none
         asked = Message(
             id=str(uuid4()),
             role="user",
@@ -284,7 +296,7 @@ class Pipeline:
             confidence=answer.confidence.average_similarity,
             record=answer_record(answer, work.question, work.nearest, work.also),
         )
-        await self._threads.append(answer, (asked, said))
+        await unless_down(work, self._threads.append(answer, (asked, said)))
 
 
 def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict
 
+from quire.api.door import needs
 from quire.conversation import Message, Thread
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
@@ -52,7 +53,7 @@ class ConversationThread(ThreadSummary):
 
 def threads_router(store: ThreadStore) -> APIRouter:
     """Make the routes under `/threads`."""
-    router = APIRouter(prefix="/threads", tags=["threads"])
+    router = APIRouter(prefix="/threads", tags=["threads"], dependencies=[needs("ask")])
 
     @router.get("")
     async def list_threads(

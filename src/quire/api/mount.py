@@ -12,6 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
 from quire.api.contract import Contract
+from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of, unexpected_problem
 from quire.domain import Answer
 from quire.errors import QuireError
@@ -143,7 +144,7 @@ def mount(
 ) -> APIRouter:
     """Make the two routes of a contract; `chosen` finds, by the path, who is meant to answer."""
     meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
-    router = APIRouter(tags=[contract.name])
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
     streamed_docs: dict[int | str, dict[str, Any]] = {
         200: {

@@ -11,6 +11,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Path, Response
 
 from quire.api.contract import Clock, Remembering, SessionRules
+from quire.api.door import needs
 from quire.conversation import Thread
 from quire.domain import Question
 from quire.errors import StoreUnavailable, UnknownThread
@@ -68,7 +69,7 @@ class InSession:
 
 def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> APIRouter:
     """Make the routes that read and delete the conversations of a contract."""
-    router = APIRouter(tags=[contract.name])
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     (name,) = re.findall(r"{(\w+)}", contract.session_path)
     identity: Any = Annotated[
         contract.session_id, Path(alias=name, description="The conversation's id.")

@@ -9,6 +9,7 @@ from quire.answer.records import filters_of
 from quire.answer.workflows import WorkflowOptions
 from quire.api.contract import Contract
 from quire.api.contracts.workflow import AgentWorkflow, Workflow, WorkflowChat, described
+from quire.api.door import needs
 from quire.api.mount import mount
 from quire.errors import UnknownWorkflow
 from quire.ports import Answerer
@@ -34,7 +35,7 @@ def workflows_router(
             raise UnknownWorkflow(f"There is no workflow {workflow_id!r}; known: {known}.")
         return spoken[workflow_id], asked[workflow_id]
 
-    router = APIRouter()
+    router = APIRouter(dependencies=[needs("ask")])
 
     @router.get("/workflows", tags=["workflow"])
     async def list_workflows() -> list[AgentWorkflow]:

@@ -18,7 +18,17 @@ from quire.api.fields import (
     keepable,
     not_fully_supported,
 )
-from quire.domain import SELECTION_LENGTH, Answer, Citation, Claim, Confidence, Hit, Level, Question
+from quire.domain import (
+    NOTICES,
+    SELECTION_LENGTH,
+    Answer,
+    Citation,
+    Claim,
+    Confidence,
+    Hit,
+    Level,
+    Question,
+)
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
@@ -198,6 +208,14 @@ class ChatGrounding(Wire):
     """What the model claimed and the source does not fully support, shown or withheld."""
 
 
+class ChatNotice(Wire):
+    """Something that was down while the question was answered."""
+
+    code: Literal["not_kept", "embedded_answer"]
+    detail: str
+    """The same in words."""
+
+
 class ChatResponse(Wire):
     """An answer whose every sentence was checked, or a refusal that says so."""
 
@@ -245,6 +263,9 @@ class ChatResponse(Wire):
     """Its revision that was searched."""
     model: str
     """Who wrote the answer."""
+    notices: list[ChatNotice]
+    """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
+    if the language model was down and the book is quoted instead."""
 
 
 class Chat:
@@ -302,6 +323,7 @@ class Chat:
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
+            notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
         )
 
     def event(self, event: Event) -> WireEvent | None:
