@@ -324,6 +324,8 @@ class Confidence:
     should_answer: bool
     answerability: float
     """How likely the passages hold the answer, 0 to 1."""
+    correctness: float | None = None
+    """How likely the answer is right and supported, 0 to 1; known once it is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from quire.conversation import AnswerEntry
 from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Notice, Question, Status, Timings
 from quire.events import Sentence, Withheld
 from quire.ports import Index
+from quire.verify.correctness import correctness_of
 
 
 @dataclass(slots=True)
@@ -107,6 +108,11 @@ class Work:
         answered = self.is_proven or self.model == TALK
         if not answered:
             confidence = replace(confidence, level="insufficient", should_answer=False)
+        elif self.nearest is not None:
+            sure = correctness_of(
+                confidence.answerability, self.evidence, self.claims, self.withheld
+            )
+            confidence = replace(confidence, correctness=sure)
         return Answer(
             id=self.answer_id,
             thread_id=self.thread_id,

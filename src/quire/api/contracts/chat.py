@@ -174,6 +174,9 @@ class Metrics(Wire):
     """Whether it is enough to answer without a disclaimer."""
     answerability: float = Field(ge=0, le=1)
     """Probability that the passages hold the answer."""
+    correctness: float | None = Field(default=None, ge=0, le=1)
+    """Probability that the answer is right and supported; `null` until it is complete, and for
+    what was not searched for."""
 
 
 class StageTimings(Wire):
