@@ -60,7 +60,9 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from quire.threads.store import SqlThreadStore
 
-    return SqlThreadStore(settings.database_url or _default_database(settings))
+    given = settings.database_url
+    url = given.get_secret_value() if given else _default_database(settings)
+    return SqlThreadStore(url, pool_size=settings.threads.pool_size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@
   x EmbedderUnavailable
     + EmbedderUnreachable
   x StoreUnavailable
+  x StoreMismatch
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
@@ -148,6 +149,12 @@ class StoreUnavailable(QuireError):
 
     retryable = True
     advice = "Try again shortly; your question was not lost on your side."
+
+
+class StoreMismatch(QuireError):
+    """The conversation store was written by a newer version of Quire."""
+
+    advice = "Install that version again, or point QUIRE_DATABASE_URL at another database."
 
 
 class ModelError(QuireError):

@@ -6,7 +6,7 @@ line in `quire.toml` beside the working folder.
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,6 +19,7 @@ from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
 from quire.retrieve.options import SearchOptions
+from quire.threads.options import ThreadOptions
 
 
 def _default_data_dir() -> Path:
@@ -60,8 +61,8 @@ class Settings(BaseSettings):
     """Who writes the answers: `embedded` quotes the book and needs nothing."""
     embedder: str = "embedded"
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
-    database_url: str | None = None
-    """Where conversations are kept; by default SQLite in the data folder."""
+    database_url: SecretStr | None = None
+    """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
@@ -70,6 +71,7 @@ class Settings(BaseSettings):
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
+    threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
 
     @classmethod

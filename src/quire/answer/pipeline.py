@@ -65,7 +65,7 @@ class Pipeline:
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
-        thread_id = question.thread_id or str(uuid4())
+        thread_id = await self._thread(question)
         index = self._library.open(question.book)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         yield Started(thread_id, work.answer_id)
@@ -88,12 +88,19 @@ class Pipeline:
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
 
+    async def _thread(self, question: Question) -> str:
+        if question.thread_id is None:
+            return str(uuid4())
+        return await self._threads.resume(
+            question.thread_id, owner=question.owner, contract=question.contract
+        )
+
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
         question = work.question
         if question.selected_text is not None:
             return [], await self._select(work, question.selected_text)
-        history = await self._history(work.thread_id)
+        history = await self._history(work)
         asked = understand(question.text, work.index)
         told = self._told(work, asked, history)
         if told:
@@ -103,8 +110,10 @@ class Pipeline:
             return [], score_confidence((), top_k=question.top_k, answerability=0.0)
         return [], await self._retrieve(work, asked, history)
 
-    async def _history(self, thread_id: str) -> list[Exchange]:
-        thread = await self._threads.load(thread_id, last=HISTORY)
+    async def _history(self, work: Work) -> list[Exchange]:
+        if work.question.thread_id is None:
+            return []
+        thread = await self._threads.load(work.thread_id, last=HISTORY, owner=work.question.owner)
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
@@ -281,7 +290,10 @@ class Pipeline:
             confidence=answer.confidence.average_similarity,
             record=answer_record(answer, work.question, work.nearest, work.also),
         )
-        await self._threads.append(answer, (asked, said))
+        asker = work.question
+        await self._threads.append(
+            answer, (asked, said), owner=asker.owner, contract=asker.contract
+        )
 
 
 def _gated(work: Work, found: SearchResult, *, since: float) -> Confidence:

@@ -21,6 +21,7 @@ from quire.api.receipts import receipts_router
 from quire.api.structure import structure_router
 from quire.compose import Services
 from quire.errors import EmbedderUnreachable
+from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
 
@@ -29,7 +30,7 @@ def create_app(services: Services) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with services:
+        async with services, kept_in_order(services.threads, services.settings.threads):
             # The first question should not pay for loading the model.
             # A server that is down now may be back by then, and `/ready` says whether it is.
             with suppress(EmbedderUnreachable):

@@ -39,6 +39,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.EmbedderUnavailable: 503,
     errors.EmbedderUnreachable: 503,
     errors.StoreUnavailable: 503,
+    errors.StoreMismatch: 503,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,

@@ -18,6 +18,7 @@ COMMANDS = {
     "import": "Take in a book from such a file.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
+    "db": "Show or upgrade the database of conversations.",
     "answers": "List answers, and what the book does not support in them.",
     "bench": "Measure answers on question sets.",
 }

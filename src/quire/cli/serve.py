@@ -1,5 +1,6 @@
 """`quire serve [PATH]`."""
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from rich.console import Console
 
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.options import book_option, data_option, settings_from
+from quire.compose import build_threads
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
@@ -52,6 +54,7 @@ def _serve(settings: Settings, console: Console) -> None:
     from quire.api.app import create_app
     from quire.compose import build
 
+    asyncio.run(_migrate(settings))
     services = build(settings, say=console.print)
     if not services.library.books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
@@ -62,6 +65,15 @@ def _serve(settings: Settings, console: Console) -> None:
     shown = f"[{host}]" if ":" in host else host
     console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")
     server.run(sockets=[listening])
+
+
+async def _migrate(settings: Settings) -> None:
+    """Open the conversations once, so that what is wrong is told in one sentence."""
+    threads = build_threads(settings)
+    try:
+        await threads.open()
+    finally:
+        await threads.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
