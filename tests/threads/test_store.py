@@ -1,26 +1,16 @@
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from quire.conversation import AnswerEntry, Message
 from quire.domain import Answer
 from quire.errors import StoreUnavailable
 from quire.threads.store import SqlThreadStore
 from tests.verify.samples import NOON, answer_of, claim_of
-
-
-@pytest_asyncio.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqlThreadStore]:
-    store = SqlThreadStore(f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}")
-    await store.open()
-    yield store
-    await store.close()
 
 
 def turn_of(thread_id: str, name: str) -> tuple[Answer, tuple[Message, Message]]:
@@ -157,8 +147,7 @@ async def test_deleting_one_thread_leaves_the_others(store: SqlThreadStore) -> N
     assert len(thread.messages) == 2
 
 
-async def test_threads_outlive_the_store(tmp_path: Path) -> None:
-    url = f"sqlite+aiosqlite:///{tmp_path / 'lasting.db'}"
+async def test_threads_outlive_the_store(url: str) -> None:
     first = SqlThreadStore(url)
     await first.open()
     await first.append(*turn_of("t1", "one"))
@@ -288,17 +277,26 @@ asyncio.run(main())
 """
 
 
-async def test_what_a_killed_process_left_is_still_processing(
-    store: SqlThreadStore, tmp_path: Path
-) -> None:
-    url = f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}"
+async def test_what_a_killed_process_left_is_marked_unfinished(url: str) -> None:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, url, cwd=Path(__file__).parents[2]
     )
-
     assert await child.wait() == 9
-    (left,) = await store.answers(state="processing", limit=9, offset=0)
+
+    store = SqlThreadStore(url)
+    await store.open()
+    (left,) = await store.answers(state="unfinished", limit=9, offset=0)
+    await store.close()
+
     assert (left.question, left.text) == ("What is it?", None)
+
+
+async def test_what_a_living_process_makes_is_left_alone(store: SqlThreadStore, url: str) -> None:
+    async with store.answering(entry_of("t1", "one")):
+        other = SqlThreadStore(url)
+        await other.open()
+        await other.close()
+        assert await states(store) == ["processing"]
 
 
 async def test_an_answer_that_is_given_up_leaves_nothing(store: SqlThreadStore) -> None:

@@ -9,8 +9,10 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
+from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.gate import pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.memory import ThreadSession
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.records import answer_record, cited_in
@@ -229,6 +231,7 @@ class Pipeline:
                 model=model,
                 max_turns=self._options.max_turns,
                 selected=work.selected is not None,
+                session=self._memory(work),
             )
         ) as deltas:
             async for delta in deltas:
@@ -237,6 +240,13 @@ class Pipeline:
         for event in self._check(work, reader.finish()):
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
+
+    def _memory(self, work: Work) -> ThreadSession | None:
+        """Give what the model may remember; the embedded one quotes, and needs none."""
+        asked = work.question
+        if self._model_name == EMBEDDED or asked.thread_id is None or work.selected:
+            return None
+        return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""

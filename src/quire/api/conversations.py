@@ -14,6 +14,9 @@ from quire.ports import ThreadStore
 
 LIVE_MESSAGES = 50
 ThreadId = Annotated[UUID4, Path(description="The conversation's `session_id`.")]
+Limit = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=1_000_000)]
+Wanted = Annotated[ThreadState | None, Query(description="Only those in this state.")]
 
 
 class ThreadMessage(BaseModel):
@@ -73,9 +76,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("")
     async def list_threads(
-        limit: Annotated[int, Query(ge=1, le=100)] = 20,
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-        state: Annotated[ThreadState | None, Query(description="Only those in this state.")] = None,
+        limit: Limit = 20, offset: Offset = 0, state: Wanted = None
     ) -> list[ThreadSummary]:
         """List conversations, the newest activity first."""
         found = await store.list(limit=limit, offset=offset, state=state)
@@ -92,9 +93,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("/{thread_id}/messages")
     async def read_messages(
-        thread_id: ThreadId,
-        limit: Annotated[int, Query(ge=1, le=100)] = 50,
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+        thread_id: ThreadId, limit: Limit = 50, offset: Offset = 0
     ) -> list[ThreadMessage]:
         """Read messages from the first one on, also those that are archived."""
         messages = await store.messages(str(thread_id), limit=limit, offset=offset)
