@@ -1,10 +1,10 @@
-"""A real PostgreSQL for tests: started once a run, in a folder of its own, a database a test."""
+"""A real PostgreSQL for tests: started once a run, in a folder of its own, emptied for each."""
 
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
+from tempfile import mkdtemp
 
 import pytest
 
@@ -20,12 +20,12 @@ class Postgres:
         self._server = server
 
     def new_database(self) -> str:
-        """Make an empty database and give its URL, as an operator would write it."""
-        name = f"t{uuid4().hex}"
-        self._server.psql(f"CREATE DATABASE {name};")
-        return self._server.get_uri(database=name)
+        """Empty the database and give its URL, as an operator would write it."""
+        self.disconnect_all()
+        self._server.psql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
+        return self._server.get_uri()
 
-    def restart(self) -> None:
+    def disconnect_all(self) -> None:
         """Drop every connection, as a restart of the server does."""
         self._server.psql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -34,8 +34,10 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres(folder: Path) -> Iterator[Postgres]:
+def running_postgres() -> Iterator[Postgres]:
     """Start the server; where that is not possible, tests that need it are skipped."""
+    # Not below pytest's folder: that is root's alone, and PostgreSQL does not run as root.
+    folder = Path(mkdtemp(prefix="quire-postgres-"))
     try:
         server = pgserver.get_server(folder, cleanup_mode="delete")
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:

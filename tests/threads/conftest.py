@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Postgres"]:
+def postgres() -> Iterator["Postgres"]:
     from tests.postgres import running_postgres
 
-    with running_postgres(tmp_path_factory.mktemp("postgres")) as server:
+    with running_postgres() as server:
         yield server
 
 

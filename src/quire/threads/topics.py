@@ -8,21 +8,26 @@ from quire.prose.terms import STOPWORDS, stem, words
 
 LONGEST = 200
 PHRASES = 3
-HEADINGS = 2
+HEADINGS = 3
 PHRASE_WORDS = 3
 VAGUE = STOPWORDS | frozenset(
     re.findall(
         r"\S+",
         """
-    another actually apply best better call called cause change common compare compared comparison
-    depend difference different differ differs exactly fail find good happen happens help important
-    instead job kind know long main mainly need normally often part point possible problem
-    problems purpose reason role rule said show simple sort sorts take tell type types
-    typically versus vs work wrong
-    """,
+        actually another apply best better call called cause change common compare compared
+        comparison depend difference different differ differs exactly fail far find good happen
+        happens help important instead job kind know long main mainly need normally often part
+        point possible problem problems purpose reason role rule said show simple sort sorts take
+        tell type types typically versus vs work wrong
+        """,
     )
 )
 """Words of questions that are not what they are about."""
+ANYWHERE = frozenset(
+    {"summary", "introduction", "overview", "exercises", "conclusion", "references"}
+)
+"""Headings that every chapter may have."""
+ARTICLES = frozenset({"a", "an", "the", "its", "their", "my", "your", "this", "these"})
 _BREAK = re.compile(r"[,;:.?!()\[\]\"“”„]+(?:\s|$)|\s[–—-]+\s|\n")
 
 
@@ -42,17 +47,19 @@ class _Phrase:
 
     @property
     def weight(self) -> float:
-        # A longer phrase says more than its words, but not more than being asked about again.
-        return self.asked + 0.4 * (len(self.stems) - 1)
+        # A longer phrase says more than its words; one that is asked about again, more still.
+        return self.asked * (1 + 0.6 * (len(self.stems) - 1))
 
 
 def summarise(exchanges: Sequence[Exchange]) -> str | None:
-    """Name what was asked about most, and where in the book it was found.
+    """Name what was asked about more than once, and where in the book it was found.
 
     At most 200 characters; `None` if no question has a word that says what it is about.
     """
-    phrases = _chosen(exchanges)
+    phrases = _chosen(exchanges, least=2)
     headings = _most_cited(exchanges, leaving_out=phrases)
+    if not phrases and not headings:
+        phrases = _chosen(exchanges, least=1)
     while phrases or headings:
         text = _sentence(phrases, headings)
         if len(text) <= LONGEST:
@@ -61,7 +68,7 @@ def summarise(exchanges: Sequence[Exchange]) -> str | None:
     return None
 
 
-def _chosen(exchanges: Sequence[Exchange]) -> list[str]:
+def _chosen(exchanges: Sequence[Exchange], *, least: int) -> list[str]:
     found: dict[frozenset[str], _Phrase] = {}
     for exchange in exchanges:
         for text in _phrases(exchange.question):
@@ -72,7 +79,8 @@ def _chosen(exchanges: Sequence[Exchange]) -> list[str]:
         phrase.asked = sum(phrase.stems <= stems for stems in asked)
     chosen: list[_Phrase] = []
     for phrase in sorted(found.values(), key=lambda one: -one.weight):
-        if not any(phrase.stems & other.stems for other in chosen):
+        new = not any(phrase.stems & other.stems for other in chosen)
+        if new and phrase.asked >= least:
             chosen.append(phrase)
     return [phrase.text for phrase in chosen[:PHRASES]]
 
@@ -85,9 +93,16 @@ def _phrases(question: str) -> Iterator[str]:
             if word and word.lower() not in VAGUE and not word.isdigit():
                 run.append(word)
                 continue
-            if run:
-                yield " ".join(run[-PHRASE_WORDS:])
+            if word.lower() in ARTICLES:
+                del run[-1:]  # what stands before an article is a verb: “winds the clockwork”
+            yield from _parts(run)
             run = []
+
+
+def _parts(run: Sequence[str]) -> Iterator[str]:
+    for length in range(1, PHRASE_WORDS + 1):
+        for start in range(len(run) - length + 1):
+            yield " ".join(run[start : start + length])
 
 
 def _stems(said: Iterable[str]) -> frozenset[str]:
@@ -95,7 +110,7 @@ def _stems(said: Iterable[str]) -> frozenset[str]:
 
 
 def _most_cited(exchanges: Sequence[Exchange], *, leaving_out: Sequence[str]) -> list[str]:
-    said = {text.casefold() for text in leaving_out}
+    said = {text.casefold() for text in leaving_out} | ANYWHERE
     counts: dict[str, int] = {}
     for exchange in exchanges:
         for heading in dict.fromkeys(" ".join(one.split()) for one in exchange.headings):
