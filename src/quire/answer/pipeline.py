@@ -70,22 +70,23 @@ class Pipeline:
         thread_id = await self._thread(question)
         index = self._library.open(question.book)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
-        yield Started(thread_id, work.answer_id)
+        # Logged before the reader hears of it: however this process ends, its answers are known.
+        async with self._threads.answering(work.log_entry()):
+            yield Started(thread_id, work.answer_id)
+            async with self._threads.turn(thread_id):
+                told, confidence = await self._prepare(work)
+                shown = work.hits(answered=confidence.should_answer)
+                yield Retrieved(work.standalone, shown, confidence)
 
-        async with self._threads.turn(thread_id), self._threads.answering(work.log_entry()):
-            told, confidence = await self._prepare(work)
-            shown = work.hits(answered=confidence.should_answer)
-            yield Retrieved(work.standalone, shown, confidence)
+                for statement in told:
+                    yield self._quote_titles(work, statement)
+                if confidence.should_answer and not told:
+                    async with aclosing(self._proven(work, confidence)) as pieces:
+                        async for event in pieces:
+                            yield event
 
-            for statement in told:
-                yield self._quote_titles(work, statement)
-            if confidence.should_answer and not told:
-                async with aclosing(self._proven(work, confidence)) as pieces:
-                    async for event in pieces:
-                        yield event
-
-            answer = work.conclude(confidence)
-            await self._remember(answer, work)
+                answer = work.conclude(confidence)
+                await self._remember(answer, work)
         yield Done(answer)
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)

@@ -28,6 +28,7 @@ def build_services(
     model: ModelFor | None = None,
     judge: Judge | None = None,
     options: AnswerOptions | None = None,
+    threads: SqlThreadStore | None = None,
 ) -> Services:
     """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
     settings = Settings(data_dir=data_dir)
@@ -35,7 +36,7 @@ def build_services(
     library = DiskLibrary(books_folder(settings), embedder=embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
-    threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
+    threads = threads or SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
     pipeline = Pipeline(library, searcher, judge, threads, chosen, options or settings.answer)
