@@ -34,7 +34,8 @@ class Alive:
     async def claim(self) -> None:
         """Hold the lock from now on; does nothing if it is held."""
         if self._database.dialect == "sqlite":
-            self._lock_file()
+            async with store_errors():
+                self._lock_file()
         elif self._connection is None:
             async with self._claiming:
                 await self._lock_number()
