@@ -10,7 +10,7 @@ from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.embedded import NAME as EMBEDDED
-from quire.answer.gate import pass_gate
+from quire.answer.gate import at_risk, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.memory import ThreadSession
 from quire.answer.models import ModelFor
@@ -69,6 +69,7 @@ class Pipeline:
         """Answer a question, saying what happens as it does."""
         thread_id = await self._thread(question)
         index = self._library.open(question.book)
+        question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
         async with self._threads.answering(work.log_entry()):
