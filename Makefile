@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz kill browser sites lint type check fmt bench bench-threads bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz kill browser sites lint type check fmt bench bench-threads bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -16,9 +16,12 @@ help: ## show this list
 run: $(READY) ## ingest the sample book, serve it, and print the address
 	$(BIN)/quire serve examples/physical-ai
 
-test: $(DEV) ## install what is needed and pass every check and test
+test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
+
+services: ## install the servers that tests run for real (Redis), where apt and root are there
+	@.ci/services
 
 fuzz: $(DEV) ## look for new cases that break a property
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider

@@ -1,9 +1,9 @@
 """The nouns of Quire: what a book is made of, what is found in it, and what is said about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 BlockKind = Literal["prose", "list", "code", "table", "math", "admonition", "quote", "caption"]
 ChunkRole = Literal["text", "exercises", "solutions", "glossary", "figure"]
@@ -15,8 +15,14 @@ PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
 """Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
 AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfinished"]
 """How far an answer has come; `unfinished` is one whose process died while it was made."""
-Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk"]
+Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
+Notice = Literal["not_kept", "embedded_answer"]
+NOTICES: dict[Notice, str] = {
+    "not_kept": "This answer could not be saved: it will be missing from the conversation.",
+    "embedded_answer": "The language model cannot be reached, so the book is quoted instead.",
+}
+"""What a reader is told of an answer that was given though something was down."""
 SELECTION_LENGTH = (10, 16_000)
 """Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
 
@@ -240,7 +246,11 @@ class Question:
     selected_text: str | None = None
     """What the reader selected; given, it is the only source of the answer."""
     owner: str | None = None
+    """Who asks; conversations of one owner are hidden from all others."""
     contract: str = "chat"
+    """The contract it came in by."""
+    noted: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    """What the contract wants kept with the answer; it changes nothing about it."""
 
     @property
     def mode(self) -> ContextMode:
@@ -352,6 +362,10 @@ class Answer:
     """What the reader selected, where that was to be the only source."""
     lacks: tuple[str, ...] = ()
     """Words of the question that a selection without the answer does not have."""
+    tokens_used: int | None = None
+    """Tokens that the model counted, where it does."""
+    notices: tuple[Notice, ...] = ()
+    """What was down while it was made."""
 
     @property
     def mode(self) -> ContextMode:

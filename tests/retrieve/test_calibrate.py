@@ -9,6 +9,7 @@ from quire.errors import BadSettings
 from quire.index.embed import GraniteEmbedder
 from quire.prose.terms import TermStatistics
 from quire.retrieve.calibrate import (
+    Calibration,
     Logistic,
     Risk,
     Signals,

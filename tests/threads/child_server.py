@@ -1,6 +1,6 @@
 """A whole service over the tiny book in a process of its own, to be killed.
 
-    python -m tests.threads.child_server DATA_FOLDER DATABASE_URL
+    QUIRE_DATABASE_URL=… python -m tests.threads.child_server DATA_FOLDER
 
 Prints its port. Every second answer stops after its first sentence and is never finished.
 """
@@ -19,7 +19,6 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel
 from quire.api.app import create_app
 from quire.testing import build_services
 from quire.testing.scripted import text_stream
-from quire.threads.store import SqlThreadStore
 
 SENTENCES = (
     "A Fresnel lens is a lens made of concentric rings of glass. [1] ",
@@ -41,8 +40,8 @@ def model(_: object) -> ScriptedModel:
     return ScriptedModel([ModelStep.stream(stuck if next(NUMBERS) % 2 else finished)])
 
 
-def main(data: Path, url: str) -> None:
-    services = build_services(data, model=model, threads=SqlThreadStore(url))
+def main(data: Path) -> None:
+    services = build_services(data, model=model)
     listening = socket.create_server(("127.0.0.1", 0), backlog=512)
     config = uvicorn.Config(create_app(services), log_level="error", lifespan="on")
     print(listening.getsockname()[1], flush=True)  # noqa: T201 - who started us reads it
@@ -50,4 +49,4 @@ def main(data: Path, url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]))

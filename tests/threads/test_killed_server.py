@@ -50,7 +50,13 @@ class Seen:
 @asynccontextmanager
 async def serving(data: Path, url: str) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.threads.child_server", data, url, cwd=ROOT, stdout=PIPE
+        sys.executable,
+        "-m",
+        "tests.threads.child_server",
+        data,
+        cwd=ROOT,
+        env={**os.environ, "QUIRE_DATABASE_URL": url},
+        stdout=PIPE,
     )
     try:
         assert child.stdout is not None

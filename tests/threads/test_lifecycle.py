@@ -55,7 +55,7 @@ async def loaded(store: SqlThreadStore, thread_id: str) -> Thread:
 
 
 async def test_within_half_an_hour_all_are_active(store: SqlThreadStore, clock: Clock) -> None:
-    clock.now += 29 * MINUTE
+    clock.now += 30 * MINUTE
 
     assert await sweep(store, OPTIONS) == Swept(rested=0, purged=0, unfinished=0)
     assert set((await states(store)).values()) == {"active"}
@@ -64,7 +64,7 @@ async def test_within_half_an_hour_all_are_active(store: SqlThreadStore, clock: 
 async def test_an_assistants_session_ends_after_half_an_hour(
     store: SqlThreadStore, clock: Clock
 ) -> None:
-    clock.now += 30 * MINUTE
+    clock.now += 31 * MINUTE
     await sweep(store, OPTIONS)
 
     assert (await states(store))["assistant"] == "ended"
@@ -74,7 +74,7 @@ async def test_an_assistants_session_ends_after_half_an_hour(
 async def test_after_an_hour_others_are_archived_or_idle(
     store: SqlThreadStore, clock: Clock
 ) -> None:
-    clock.now += HOUR
+    clock.now += HOUR + MINUTE
 
     assert (await sweep(store, OPTIONS)).rested == 5
     assert await states(store) == {
@@ -105,7 +105,7 @@ async def test_an_archived_thread_can_be_read_and_goes_on(
 async def test_after_half_an_hour_an_assistant_begins_another_session(
     store: SqlThreadStore, clock: Clock
 ) -> None:
-    clock.now += 29 * MINUTE
+    clock.now += 30 * MINUTE
     assert await store.resume("assistant", contract="assistant") == "assistant"
 
     clock.now += MINUTE
@@ -120,7 +120,7 @@ async def test_after_half_an_hour_an_assistant_begins_another_session(
 async def test_after_a_day_an_agents_session_is_gone_with_all_that_was_said(
     store: SqlThreadStore, clock: Clock, swept: bool
 ) -> None:
-    clock.now += DAY - MINUTE
+    clock.now += DAY
     assert await store.load("agent") is not None
 
     clock.now += MINUTE
@@ -141,7 +141,7 @@ async def test_after_a_day_an_agents_session_is_gone_with_all_that_was_said(
 async def test_what_rests_is_kept_for_good_unless_the_operator_says_how_long(
     store: SqlThreadStore, clock: Clock
 ) -> None:
-    clock.now += 7 * DAY
+    clock.now += 7 * DAY + MINUTE
     await sweep(store, OPTIONS)
     await store.append(*turn_of("chat", "two", created_at=clock.now))
     assert set(await states(store)) == {"chat", "assistant", "workflow", "query"}
@@ -195,7 +195,7 @@ async def test_a_process_that_dies_beside_us_is_noticed(store: SqlThreadStore, u
 async def test_the_task_goes_on_after_the_store_was_away(
     store: SqlThreadStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock.now += HOUR
+    clock.now += HOUR + MINUTE
     rounds: asyncio.Queue[float] = asyncio.Queue()
     go_on = asyncio.Event()
     noted = store.note_delivered

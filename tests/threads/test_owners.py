@@ -35,7 +35,7 @@ async def test_nobody_else_changes_a_thread(alices: SqlThreadStore, other: str |
     assert await alices.describe("t1", "Mine now", owner=other) is False
     assert await alices.delete("t1", owner=other) is False
     with pytest.raises(UnknownThread):
-        await alices.resume("t1", owner=other)
+        await alices.resume("t1", owner=other, contract="query")
     with pytest.raises(UnknownThread):
         await alices.append(*turn_of("t1", "two"), owner=other)
 
@@ -54,6 +54,12 @@ async def test_the_owner_sees_everything(alices: SqlThreadStore) -> None:
     assert [t.id for t in await alices.list(limit=9, offset=0, owner="alice")] == ["t1"]
     (entry,) = await alices.answers(state=None, limit=9, offset=0, owner="alice")
     assert (entry.id, entry.owner) == ("a-t1-one", "alice")
+
+
+async def test_a_thread_is_continued_by_its_owner_with_its_contract(alices: SqlThreadStore) -> None:
+    assert await alices.resume("t1", owner="alice", contract="query") == "t1"
+    with pytest.raises(UnknownThread):
+        await alices.resume("t1", owner="alice", contract="chat")
 
 
 async def test_an_operator_sees_what_anyone_said(alices: SqlThreadStore) -> None:

@@ -1,6 +1,7 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from quire.retrieve.search import opened_hits
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
+LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -43,6 +45,10 @@ class Evidence:
     search: Search
     index: Index
     """The book that the tools beside the search read in."""
+    instructions: str = ""
+    """What the operator tells the agent besides Quire's own instructions, which come first."""
+    tokens_used: int | None = None
+    """What the model took to write, where it counts that."""
 
     def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
         """Number the new ones on from those already shown; give the first number and the new."""
@@ -141,6 +147,8 @@ async def draft(
         ModelError: the model failed or went on for too long.
     """
     agent = SELECTION_AGENT if selected else AGENT
+    if evidence.instructions:
+        agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
     items = _opening(question, evidence, selected=selected)
     config = RunConfig(model=model, tracing_disabled=True)
     async with _model_errors():
@@ -162,6 +170,7 @@ async def draft(
                         yield "\n\n"  # what was said before a search is no part of what follows
                     message = event.data.item_id
                     yield event.data.delta
+            evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
         finally:
             # Leaving the events does not stop the run; only this does.
             result.cancel()
@@ -197,5 +206,9 @@ async def _model_errors() -> AsyncIterator[None]:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
+    except TimeoutError as error:
+        raise ModelTimedOut("The model took too long to answer.") from error
     except OpenAIError as error:
-        raise ModelUnavailable(f"The model cannot be used right now: {error}") from error
+        # Its words may hold addresses and keys, and are not for readers.
+        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelUnavailable("The model cannot be used right now.") from error

@@ -1,8 +1,10 @@
 """A thread as the Agents SDK sees it: the agent remembers what the reader was shown."""
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ class ThreadSession:
         self._unchecked: list[TResponseInputItem] = []
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """Give what was said, oldest first."""
-        thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
+        """Give what was said, oldest first; nothing while the store is down."""
+        thread = None
+        with suppress(StoreUnavailable):
+            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
         said: list[TResponseInputItem] = [
             # The marks of earlier answers point to passages that are not before the model now.
             {"role": message.role, "content": _MARKS.sub("", message.content)}

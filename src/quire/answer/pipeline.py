@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from uuid import uuid4
@@ -10,11 +11,13 @@ from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.embedded import NAME as EMBEDDED
-from quire.answer.gate import at_risk, pass_gate
+from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.keeping import logged, unless_down
 from quire.answer.memory import ThreadSession
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
+from quire.answer.outside import replaced, within_reach
 from quire.answer.records import answer_record, cited_in
 from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER, warning
 from quire.answer.selected import read_selection
@@ -61,18 +64,19 @@ class Pipeline:
         self._searcher = searcher
         self._judge = judge
         self._threads = threads
-        self._model_name, self._model_for = model
+        self._model_name = model[0]
+        self._model_for = within_reach(model, searcher.evidence, options)
         self._options = options
         self._links = SentenceLinks()
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
-        thread_id = await self._thread(question)
+        thread_id = question.thread_id or str(uuid4())
         index = self._library.open(question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
-        async with self._threads.answering(work.log_entry()):
+        async with logged(self._threads, work):
             yield Started(thread_id, work.answer_id)
             async with self._threads.turn(thread_id):
                 told, confidence = await self._prepare(work)
@@ -88,16 +92,9 @@ class Pipeline:
 
                 answer = work.conclude(confidence)
                 await self._remember(answer, work)
-        yield Done(answer)
+        yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
-
-    async def _thread(self, question: Question) -> str:
-        if question.thread_id is None:
-            return str(uuid4())
-        return await self._threads.resume(
-            question.thread_id, owner=question.owner, contract=question.contract
-        )
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
@@ -115,9 +112,12 @@ class Pipeline:
         return [], await self._retrieve(work, asked, history)
 
     async def _history(self, work: Work) -> list[Exchange]:
-        if work.question.thread_id is None:
+        asked = work.question
+        if asked.thread_id is None or not work.kept:
             return []
-        thread = await self._threads.load(work.thread_id, last=HISTORY, owner=work.question.owner)
+        thread = await unless_down(
+            work, self._threads.load(work.thread_id, last=HISTORY, owner=asked.owner)
+        )
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
@@ -174,7 +174,7 @@ class Pipeline:
             threshold=work.question.threshold,
         )
         work.standalone, work.also = found.standalone, found.also
-        return _gated(work, found.result, since=begun)
+        return _gated(work, found.result, self._options.context_tokens, since=begun)
 
     async def _select(self, work: Work, text: str) -> Confidence:
         """Take the reader's selection as all there is: no search, and nothing said before."""
@@ -184,7 +184,7 @@ class Pipeline:
         found = await weigh_selection(
             self._searcher, work.index, work.selected.chunk, work.standalone
         )
-        return _gated(work, found, since=begun)
+        return _gated(work, found, self._options.context_tokens, since=begun)
 
     async def _search(self, work: Work, question: str, also: Sequence[str] = ()) -> SearchResult:
         return await self._searcher.search(
@@ -221,9 +221,10 @@ class Pipeline:
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
-            return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            good = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            return fitting(good, self._options.context_tokens, beside=work.evidence)
 
-        shown = Evidence(work.evidence, search, work.index)
+        shown = Evidence(work.evidence, search, work.index, self._options.instructions)
         model = self._model_for(work.index.statistics)
         reader = PieceReader()
         async with aclosing(
@@ -242,6 +243,10 @@ class Pipeline:
         for event in self._check(work, reader.finish()):
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
+        work.tokens_used = shown.tokens_used
+        if replaced(model):
+            work.model = EMBEDDED
+            work.note("embedded_answer")
 
     def _memory(self, work: Work) -> ThreadSession | None:
         """Give what the model may remember; the embedded one quotes, and needs none."""
@@ -288,6 +293,8 @@ class Pipeline:
         return ("\n\n" if piece.is_block else " ") + said
 
     async def _remember(self, answer: Answer, work: Work) -> None:
+        if not work.kept:
+            return  # half a conversation would be worse than none
         asked = Message(
             id=str(uuid4()),
             role="user",
@@ -302,15 +309,15 @@ class Pipeline:
             confidence=answer.confidence.average_similarity,
             record=answer_record(answer, work.question, work.nearest, work.also),
         )
-        asker = work.question
-        await self._threads.append(
-            answer, (asked, said), owner=asker.owner, contract=asker.contract
+        keeping = self._threads.append(
+            answer, (asked, said), owner=work.question.owner, contract=work.question.contract
         )
+        await unless_down(work, keeping)
 
 
-def _gated(work: Work, found: SearchResult, *, since: float) -> Confidence:
+def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:
     work.nearest = found.hits
-    work.evidence, confidence = pass_gate(found, work.question)
+    work.evidence, confidence = pass_gate(found, work.question, tokens)
     work.retrieve_ms = 1000 * (perf_counter() - since)
     return confidence
 

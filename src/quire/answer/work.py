@@ -8,7 +8,7 @@ from quire.answer.refusal import refusal_text, selection_refusal
 from quire.answer.selected import Selected, lacking
 from quire.answer.smalltalk import NAME as TALK
 from quire.conversation import AnswerEntry
-from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Question, Status, Timings
+from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Notice, Question, Status, Timings
 from quire.events import Sentence, Withheld
 from quire.ports import Index
 
@@ -40,6 +40,18 @@ class Work:
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
     verify_ms: float = 0.0
+    tokens_used: int | None = None
+    notices: tuple[Notice, ...] = ()
+    """What is down, and the reader has to know."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store has answered so far."""
+        return "not_kept" not in self.notices
+
+    def note(self, notice: Notice) -> None:
+        """Have the answer say what is down."""
+        self.notices = tuple(dict.fromkeys((*self.notices, notice)))
 
     @property
     def is_proven(self) -> bool:
@@ -119,6 +131,7 @@ class Work:
             ),
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
+            tokens_used=self.tokens_used,
         )
 
     def _status(self, *, answered: bool) -> Status:

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
+from quire.api.door import needs
 from quire.conversation import AnswerEntry
 from quire.domain import AnswerState
 from quire.ports import ThreadStore
@@ -31,7 +32,7 @@ class LoggedAnswer(BaseModel):
 
 def answers_router(store: ThreadStore) -> APIRouter:
     """Make the route `/answers`."""
-    router = APIRouter(tags=["answers"])
+    router = APIRouter(tags=["answers"], dependencies=[needs("admin")])
 
     @router.get("/answers")
     async def list_answers(

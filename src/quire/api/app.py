@@ -5,72 +5,85 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 from fastapi_offline import FastAPIOffline
 
 from quire.api.answers import answers_router
-from quire.api.contracts import CONTRACTS
+from quire.api.contract import Clock
+from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
-from quire.api.guards import BodyLimit, RequestId
+from quire.api.door import hang_door
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
 from quire.api.page import page_router
-from quire.api.problems import add_handlers
+from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
+from quire.api.search import search_router
+from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
-from quire.compose import Services
+from quire.api.workflows import workflows_router
+from quire.compose import Access, Services, build_access
 from quire.errors import EmbedderUnreachable
+from quire.ports import Answerer
 from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, clock: Clock | None = None) -> FastAPI:
     """Build the HTTP application; its start-up opens the services, its end closes them."""
+    # One clock for conversations, whoever looks at it.
+    services.threads.clock = clock = clock or services.threads.clock
+    access = build_access(services.settings)
+
+    def placed(answerer: Answerer) -> Answerer:
+        return InSession(answerer, services.threads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services, kept_in_order(services.threads, services.settings.threads):
+            await access.ring.refresh()
             # The first question should not pay for loading the model.
             # A server that is down now may be back by then, and `/ready` says whether it is.
             with suppress(EmbedderUnreachable):
                 await asyncio.to_thread(services.embedder.embed_query, "ready")
             yield
+            await access.limiter.close()
 
     app: FastAPI = FastAPIOffline(
         title="Quire",
         version=__version__,
         summary="Answers about a book, from the book alone, with every sentence proven.",
         lifespan=lifespan,
+        responses=PROBLEMS,
     )
     add_handlers(app)
     for contract in CONTRACTS:
-        app.include_router(mount(contract, services.answerer))
+        app.include_router(mount(contract, placed(services.answerer)))
+    workflows = services.settings.workflows
+    app.include_router(workflows_router(workflows, services.workflows, placed))
+    for remembering in REMEMBERING:
+        app.include_router(sessions_router(remembering, services.threads, clock))
+    app.include_router(search_router(services.library, services.searcher, clock))
     app.include_router(threads_router(services.threads))
     app.include_router(answers_router(services.threads))
     app.include_router(receipts_router(services.receipts))
     app.include_router(reading_router(services.library))
     app.include_router(structure_router(services.library))
-    app.include_router(health_router(_checks(services)))
+    app.include_router(health_router(_checks(services, access)))
     app.include_router(page_router())
-    settings = services.settings.serve
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(settings.cors_origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["*"],
-        )
-    app.add_middleware(RequestId)
+    hang_door(app, access, services.settings)
     return app
 
 
-def _checks(services: Services) -> dict[str, Check]:
+def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
         services.library.open(None)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
-    return {"index": index, "store": services.threads.ping, "embedder": model}
+    checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    # Without Redis each process counts for itself, unless the operator wants nothing without it.
+    if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
+        checks["redis"] = access.limiter.ping
+    return checks

@@ -1,12 +1,13 @@
 """Reading and deleting conversations."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict, Field
 
+from quire.api.door import needs
 from quire.conversation import Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
@@ -25,7 +26,7 @@ class ThreadMessage(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
-    role: str
+    role: Literal["user", "assistant"]
     content: str
     timestamp: datetime
     confidence: float | None = None
@@ -72,7 +73,7 @@ class ConversationThread(ThreadSummary):
 
 def threads_router(store: ThreadStore) -> APIRouter:
     """Make the routes under `/threads`."""
-    router = APIRouter(prefix="/threads", tags=["threads"])
+    router = APIRouter(prefix="/threads", tags=["threads"], dependencies=[needs("ask")])
 
     @router.get("")
     async def list_threads(

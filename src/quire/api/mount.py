@@ -3,15 +3,16 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
 from quire.api.contract import Contract
+from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of, unexpected_problem
 from quire.domain import Answer
 from quire.errors import QuireError
@@ -135,9 +136,15 @@ async def stream(
     return EventStream(_wire(contract, pump, first, request_id_of(request)), headers=STREAM_HEADERS)
 
 
-def mount(contract: Contract[Any, Any], answerer: Answerer) -> APIRouter:
-    """Make the two routes of a contract."""
-    router = APIRouter(tags=[contract.name])
+def mount(
+    contract: Contract[Any, Any],
+    answerer: Answerer | None = None,
+    *,
+    chosen: Callable[..., tuple[Contract[Any, Any], Answerer | None]] | None = None,
+) -> APIRouter:
+    """Make the two routes of a contract; `chosen` finds, by the path, who is meant to answer."""
+    meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
     streamed_docs: dict[int | str, dict[str, Any]] = {
         200: {
@@ -147,14 +154,16 @@ def mount(contract: Contract[Any, Any], answerer: Answerer) -> APIRouter:
     }
 
     @router.post(contract.whole_path, response_model=contract.response)
-    async def whole(body: request_model, request: Request) -> Any:  # type: ignore[valid-type]
+    async def whole(body: request_model, request: Request, by: meant) -> Any:  # type: ignore[valid-type]
+        contract, answerer = by
         events = answerer.answer(contract.question(body))
         if contract.streams(body):
             return await stream(contract, events, request)
         return contract.reply(await finish(events))
 
     @router.post(contract.stream_path, response_class=EventStream, responses=streamed_docs)
-    async def streamed(body: request_model, request: Request) -> Any:  # type: ignore[valid-type]
+    async def streamed(body: request_model, request: Request, by: meant) -> Any:  # type: ignore[valid-type]
+        contract, answerer = by
         return await stream(contract, answerer.answer(contract.question(body)), request)
 
     return router

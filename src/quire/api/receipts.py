@@ -17,6 +17,7 @@ from quire.api.contracts.chat import (
     checked_claim,
     metrics_of,
 )
+from quire.api.door import needs
 from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
 
 AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
@@ -157,7 +158,7 @@ class AnswerReplay(Wire):
 
 def receipts_router(receipts: Receipts) -> APIRouter:
     """Make the routes under `/answers`."""
-    router = APIRouter(prefix="/answers", tags=["answers"])
+    router = APIRouter(prefix="/answers", tags=["answers"], dependencies=[needs("ask")])
 
     @router.get("/{answer_id}")
     async def read_receipt(answer_id: AnswerId) -> AnswerReceipt:

@@ -2,14 +2,16 @@
 
 import asyncio
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from quire.access.options import is_loopback
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.options import book_option, data_option, settings_from
-from quire.compose import build_threads
+from quire.compose import build_keys, build_threads
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
@@ -20,13 +22,16 @@ BACKLOG = 2048
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--host", help="Address to listen on (QUIRE_SERVE__HOST).")
 @click.option("--port", type=int, help="Port; 0 takes a free one (QUIRE_SERVE__PORT).")
+@click.option("--open", "opened", is_flag=True, help="Let anyone ask (QUIRE_ACCESS__MODE=open).")
 @click.option("--show-settings", is_flag=True, help="Print the settings in force and stop.")
 @book_option
 @data_option
-def command(
+def command(  # noqa: PLR0913 - one for each option
+    *,
     path: Path | None,
     host: str | None,
     port: int | None,
+    opened: bool,
     show_settings: bool,
     book: str | None,
     data_dir: Path | None,
@@ -34,9 +39,13 @@ def command(
     """Serve the books over HTTP; with PATH, ingest that book first."""
     console = Console(stderr=True)
     settings = _with_address(settings_from(data_dir, book=book), host, port)
+    if opened:
+        access = settings.access.model_copy(update={"mode": "open"})
+        settings = settings.model_copy(update={"access": access})
     if show_settings:
         click.echo(settings.model_dump_json(indent=2))
         return
+    _check_keys(settings)
     if path is not None:
         run_ingest(Job(path=path, book=book, kind=None, settings=settings), console)
     _serve(settings, console)
@@ -45,6 +54,23 @@ def command(
 def _with_address(settings: Settings, host: str | None, port: int | None) -> Settings:
     changes = {k: v for k, v in (("host", host), ("port", port)) if v is not None}
     return settings.model_copy(update={"serve": settings.serve.model_copy(update=changes)})
+
+
+def _check_keys(settings: Settings) -> None:
+    """See that a service which others can reach does not stand open by accident.
+
+    Raises:
+        BadSettings: it would.
+    """
+    host = settings.serve.host
+    if is_loopback(host) or settings.access.mode == "open":
+        return
+    keys = asyncio.run(build_keys(settings).all())
+    if not any(key.holds(datetime.now(UTC)) for key in keys):
+        raise BadSettings(
+            f"Quire does not listen on {host} without a key: make one with `quire keys create "
+            "NAME`, or let anyone ask with `quire serve --open` (QUIRE_ACCESS__MODE=open)."
+        )
 
 
 def _serve(settings: Settings, console: Console) -> None:
@@ -58,9 +84,11 @@ def _serve(settings: Settings, console: Console) -> None:
     services = build(settings, say=console.print)
     if not services.library.books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
+    app = create_app(services)
     listening = _listen(settings)
     host, port = listening.getsockname()[:2]
-    config = uvicorn.Config(create_app(services), log_level="warning", lifespan="on")
+    # Which proxies to believe is for `QUIRE_ACCESS__TRUSTED_PROXIES` to say.
+    config = uvicorn.Config(app, log_level="warning", lifespan="on", proxy_headers=False)
     server = uvicorn.Server(config)
     shown = f"[{host}]" if ":" in host else host
     console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")

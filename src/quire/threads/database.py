@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 
 from quire.errors import BadSettings, StoreUnavailable
 
@@ -23,6 +24,7 @@ INSERTS: Mapping[str, Callable[[Table], Any]] = {
     "postgresql": postgresql.insert,
 }
 """Inserts that know what to do if the row is there already."""
+UNAVAILABLE = "Conversations cannot be stored or read right now."
 CONNECT_SECONDS = 5.0
 QUERY_SECONDS = 30.0
 
@@ -38,7 +40,7 @@ class Database:
         """
         self.url = read_url(url)
         self.dialect = self.url.get_backend_name()
-        self.engine = _engine(self.url, pool_size)
+        self.engine = make_engine(self.url, pool_size)
         self.insert = INSERTS[self.dialect]
         # Waiting here is fair and costs nothing; SQLite's own waiting is polling.
         self._writer = asyncio.Lock() if self.dialect == "sqlite" else None
@@ -103,16 +105,22 @@ def _for_asyncpg(url: URL) -> URL:
     return url.set(query=query)
 
 
-def _engine(url: URL, pool_size: int) -> AsyncEngine:
-    more: dict[str, Any] = {}
+def make_engine(url: URL, pool_size: int) -> AsyncEngine:
+    """Make what connects to the database; without a pool, each use has a connection of its own.
+
+    Raises:
+        BadSettings: the driver is not installed.
+    """
+    more: dict[str, Any] = {} if pool_size else {"poolclass": NullPool}
     if url.drivername == "postgresql+asyncpg":
-        more = {
-            "pool_size": pool_size,
-            "max_overflow": 0,
-            "pool_timeout": QUERY_SECONDS,
-            "pool_pre_ping": True,  # a server that was restarted costs nobody an answer
-            "connect_args": {"timeout": CONNECT_SECONDS, "command_timeout": QUERY_SECONDS},
-        }
+        more["connect_args"] = {"timeout": CONNECT_SECONDS, "command_timeout": QUERY_SECONDS}
+        if pool_size:
+            more |= {
+                "pool_size": pool_size,
+                "max_overflow": 0,
+                "pool_timeout": QUERY_SECONDS,
+                "pool_pre_ping": True,  # a server that was restarted costs nobody an answer
+            }
     try:
         engine = create_async_engine(url, **more)
     except ModuleNotFoundError as error:
@@ -128,7 +136,7 @@ def _engine(url: URL, pool_size: int) -> AsyncEngine:
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
     for pragma in (
-        "busy_timeout=15000",  # another process that writes is waited for
+        "busy_timeout=5000",  # another process that writes is waited for
         "journal_mode=WAL",  # readers do not wait for a writer
         "synchronous=NORMAL",
         "foreign_keys=ON",
@@ -138,14 +146,14 @@ def _tune_sqlite(connection: Any, _: Any) -> None:
 
 
 @asynccontextmanager
-async def store_errors() -> AsyncIterator[None]:
+async def store_errors(said: str = UNAVAILABLE) -> AsyncIterator[None]:
     """Turn what SQLAlchemy and its drivers raise into `StoreUnavailable`."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
-        raise StoreUnavailable("Conversations cannot be stored or read right now.") from error
+        raise StoreUnavailable(said) from error
     except Exception as error:
         # A connection that the server refuses comes with the driver's own error, unlike a query.
         if type(error).__module__.startswith("asyncpg."):
-            raise StoreUnavailable("Conversations cannot be stored or read right now.") from error
+            raise StoreUnavailable(said) from error
         raise

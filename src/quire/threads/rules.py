@@ -27,10 +27,8 @@ DEFAULT = Rules(live_messages=50)
 RULES: Mapping[str, Rules] = {
     "chat": DEFAULT,
     "agent": Rules(live_messages=100, rests_as="idle", gone_after=timedelta(hours=24)),
-    "assistant": Rules(
-        live_messages=20, rests_after=timedelta(minutes=30), rests_as="ended"
-    ),  # ten turns, each a question and its answer
-    "workflow": DEFAULT,
+    "assistant": Rules(live_messages=10, rests_after=timedelta(minutes=30), rests_as="ended"),
+    "workflow": Rules(live_messages=100),
     "query": Rules(live_messages=198),  # fewer than 100 interactions
 }
 

@@ -92,17 +92,17 @@ class SqlThreadStore:
         """Give the thread in which a conversation goes on: another one, if it is over.
 
         Raises:
-            UnknownThread: it is someone else's.
+            UnknownThread: it is someone else's, or another contract's.
         """
         wanted = select(THREADS).where(THREADS.c.id == thread_id)
         async with self.database.reading() as connection:
             found = (await connection.execute(wanted)).first()
         if found is None:
             return thread_id
-        if found.owner != owner:
+        if found.owner != owner or found.contract != contract:
             raise UnknownThread(f"There is no conversation {thread_id}.")
         idle, rules = self.clock() - found.updated_at, rules_of(contract)
-        if _is_over(rules_of(found.contract).gone_after, idle):
+        if _is_over(rules.gone_after, idle):
             await self.delete(thread_id, owner=owner)
         elif rules.ends and _is_over(rules.rests_after, idle):
             await self._set(thread_id, owner, state=rules.rests_as)
@@ -328,4 +328,4 @@ async def _summarise(connection: AsyncConnection, thread_id: str, count: int) ->
 
 
 def _is_over(limit: timedelta | None, idle: timedelta) -> bool:
-    return limit is not None and idle >= limit
+    return limit is not None and idle > limit

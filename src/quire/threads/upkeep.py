@@ -20,7 +20,7 @@ def is_gone(now: datetime) -> ColumnElement[bool]:
     return or_(
         false(),
         *(
-            and_(THREADS.c.contract == name, THREADS.c.updated_at <= now - limit)
+            and_(THREADS.c.contract == name, THREADS.c.updated_at < now - limit)
             for name, limit in limits
             if limit
         ),
@@ -34,7 +34,7 @@ async def rest(database: Database, now: datetime) -> int:
         for whose, rules in _by_rules():
             quiet = and_(
                 THREADS.c.state == "active",
-                THREADS.c.updated_at <= now - rules.rests_after,
+                THREADS.c.updated_at < now - rules.rests_after,
                 whose,
             )
             done = await connection.execute(
@@ -49,7 +49,7 @@ async def purge(database: Database, now: datetime, after: timedelta | None = Non
     over = is_gone(now)
     if after:
         resting = THREADS.c.state.in_(("archived", "ended"))
-        over = or_(over, and_(resting, THREADS.c.updated_at <= now - after))
+        over = or_(over, and_(resting, THREADS.c.updated_at < now - after))
     purged = 0
     while True:
         some = select(THREADS.c.id).where(over).limit(BATCH)
