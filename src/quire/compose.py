@@ -65,14 +65,14 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from quire.threads.store import SqlThreadStore
 
-    return SqlThreadStore(settings.database_url or _default_database(settings))
+    return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
 
 
 def build_keys(settings: Settings) -> "SqlKeyStore":
     """Make the store of keys; nothing is opened yet."""
     from quire.access.store import SqlKeyStore
 
-    return SqlKeyStore(settings.database_url or _default_database(settings))
+    return SqlKeyStore(_database(settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def build_journal(settings: Settings) -> "Journal":
     from quire.streams.journal import Journal
 
     # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(settings.database_url or _default_database(settings, "streams.db"))
+    return Journal(_database(settings, "streams.db"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,9 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
     return CachedEmbedder(embedder, size) if size else embedder
 
 
-def _default_database(settings: Settings, name: str = "threads.db") -> str:
+def _database(settings: Settings, name: str = "threads.db") -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,8 @@ Level = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
 PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
 """Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
-AnswerState = Literal["processing", "validated", "delivered", "flagged"]
+AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfinished"]
+"""How far an answer has come; `unfinished` is one whose process died while it was made."""
 Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer"]

@@ -26,6 +26,7 @@
   x DataFolderBusy
   x AnswerInterrupted
     + AnswerTimedOut
+  x StoreMismatch
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
@@ -197,6 +198,12 @@ class AnswerInterrupted(QuireError):
 
 class AnswerTimedOut(AnswerInterrupted):
     """The answer took longer than is allowed."""
+
+
+class StoreMismatch(QuireError):
+    """The conversation store was written by a newer version of Quire."""
+
+    advice = "Install that version again, or point QUIRE_DATABASE_URL at another database."
 
 
 class ModelError(QuireError):

@@ -25,6 +25,7 @@ from quire.log import LogOptions
 from quire.retrieve.options import SearchOptions
 from quire.streams.options import StreamOptions
 from quire.telemetry.options import TracingOptions
+from quire.threads.options import ThreadOptions
 
 
 def _default_data_dir() -> Path:
@@ -68,8 +69,8 @@ class Settings(BaseSettings):
     """Who writes the answers: `embedded` quotes the book and needs nothing."""
     embedder: str = "embedded"
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
-    database_url: str | None = None
-    """Where conversations are kept; by default SQLite in the data folder."""
+    database_url: SecretStr | None = None
+    """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
     redis_url: SecretStr | None = None
     """Where several processes count requests together, as `redis://HOST:PORT`; none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
@@ -82,6 +83,7 @@ class Settings(BaseSettings):
     answer: AnswerOptions = AnswerOptions()
     workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
     """Named configurations of the agent, best declared in `quire.toml`."""
+    threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
     access: AccessOptions = AccessOptions()
     limits: LimitOptions = LimitOptions()

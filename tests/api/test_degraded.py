@@ -130,11 +130,11 @@ async def test_without_the_store_answers_are_given_and_say_they_are_not_kept(
 async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
     services: Services, tiny_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quire.threads import store
+    from quire.threads import database
 
     # SQLite itself waits for a lock; here it should not.
     monkeypatch.setattr(
-        store, "_tune_sqlite", lambda connection, _: connection.execute("PRAGMA busy_timeout=1")
+        database, "_tune_sqlite", lambda connection, _: connection.execute("PRAGMA busy_timeout=1")
     )
     services = build_services(tiny_copy)
     async with serving(services) as client:

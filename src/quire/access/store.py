@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.access.keys import Key
 from quire.access.tables import KEYS, METADATA
 from quire.errors import BadRequest, StoreUnavailable, UnknownKey
+from quire.threads.database import make_engine, read_url, store_errors
+
+UNAVAILABLE = "Keys cannot be read or stored right now."
 
 
 class SqlKeyStore:
@@ -21,7 +22,7 @@ class SqlKeyStore:
     def __init__(self, url: str) -> None:
         """Use the database at `url`; a connection is made for each call and kept by none."""
         # Keys are read once in a while, by a service that remembers them: no pool is worth it.
-        self._engine = create_async_engine(url, poolclass=NullPool)
+        self._engine = make_engine(read_url(url), pool_size=0)
         self._made = False
 
     async def all(self) -> Sequence[Key]:
@@ -61,14 +62,14 @@ class SqlKeyStore:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         try:
-            async with self._engine.begin() as connection:
+            async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
                 if not self._made:
                     await connection.run_sync(METADATA.create_all)
                     self._made = True
                 yield connection
-        except (SQLAlchemyError, OSError) as error:
+        except StoreUnavailable:
             self._made = False  # another database may stand there when it is back
-            raise StoreUnavailable("Keys cannot be read or stored right now.") from error
+            raise
 
 
 def _row(key: Key) -> dict[str, Any]:

@@ -14,13 +14,11 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def turn(threads: ThreadStore, work: Work) -> AsyncIterator[None]:
-    """Hold the conversation and log the answer while it is made, as far as there is a store."""
+async def logged(threads: ThreadStore, work: Work) -> AsyncIterator[None]:
+    """Log the answer while it is made, as far as there is a store."""
     async with AsyncExitStack() as held:
-        await unless_down(work, held.enter_async_context(threads.turn(work.thread_id)))
-        if work.kept:
-            entry = threads.answering(work.log_entry())
-            await unless_down(work, held.enter_async_context(entry))
+        entry = threads.answering(work.log_entry())
+        await unless_down(work, held.enter_async_context(entry))
         yield
 
 

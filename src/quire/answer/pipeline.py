@@ -13,7 +13,8 @@ from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.keeping import turn, unless_down
+from quire.answer.keeping import logged, unless_down
+from quire.answer.memory import ThreadSession
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.outside import replaced, within_reach
@@ -75,22 +76,23 @@ class Pipeline:
         index = self._library.open(question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
-        yield Started(thread_id, work.answer_id)
+        # Logged before the reader hears of it: however this process ends, its answers are known.
+        async with logged(self._threads, work):
+            yield Started(thread_id, work.answer_id)
+            async with self._threads.turn(thread_id):
+                told, confidence = await self._prepare(work)
+                shown = work.hits(answered=confidence.should_answer)
+                yield Retrieved(work.standalone, shown, confidence)
 
-        async with turn(self._threads, work):
-            told, confidence = await self._prepare(work)
-            shown = work.hits(answered=confidence.should_answer)
-            yield Retrieved(work.standalone, shown, confidence)
+                for statement in told:
+                    yield self._quote_titles(work, statement)
+                if confidence.should_answer and not told:
+                    async with aclosing(self._proven(work, confidence)) as pieces:
+                        async for event in pieces:
+                            yield event
 
-            for statement in told:
-                yield self._quote_titles(work, statement)
-            if confidence.should_answer and not told:
-                async with aclosing(self._proven(work, confidence)) as pieces:
-                    async for event in pieces:
-                        yield event
-
-            answer = work.conclude(confidence)
-            await self._remember(answer, work)
+                answer = work.conclude(confidence)
+                await self._remember(answer, work)
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
@@ -111,9 +113,12 @@ class Pipeline:
         return [], await self._retrieve(work, asked, history)
 
     async def _history(self, work: Work) -> list[Exchange]:
-        if not work.kept:
+        asked = work.question
+        if asked.thread_id is None or not work.kept:
             return []
-        thread = await unless_down(work, self._threads.load(work.thread_id, last=HISTORY))
+        thread = await unless_down(
+            work, self._threads.load(work.thread_id, last=HISTORY, owner=asked.owner)
+        )
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
@@ -231,6 +236,7 @@ class Pipeline:
                 model=model,
                 max_turns=self._options.max_turns,
                 selected=work.selected is not None,
+                session=self._memory(work),
             )
         ) as deltas:
             async for delta in deltas:
@@ -243,6 +249,13 @@ class Pipeline:
         if replaced(model):
             work.model = EMBEDDED
             work.note("embedded_answer")
+
+    def _memory(self, work: Work) -> ThreadSession | None:
+        """Give what the model may remember; the embedded one quotes, and needs none."""
+        asked = work.question
+        if self._model_name == EMBEDDED or asked.thread_id is None or work.selected:
+            return None
+        return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""
@@ -300,7 +313,10 @@ class Pipeline:
             confidence=answer.confidence.average_similarity,
             record=answer_record(answer, work.question, work.nearest, work.also),
         )
-        await unless_down(work, self._threads.append(answer, (asked, said)))
+        keeping = self._threads.append(
+            answer, (asked, said), owner=work.question.owner, contract=work.question.contract
+        )
+        await unless_down(work, keeping)
 
 
 def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:

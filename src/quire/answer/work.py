@@ -77,6 +77,7 @@ class Work:
             book=self.index.book,
             question=self.question.text,
             state="processing",
+            owner=self.question.owner,
             created_at=datetime.now(UTC),
         )
 

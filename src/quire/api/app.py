@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from quire.answer.observed import ObservedAnswerer
 from quire.api.answers import answers_router
-from quire.api.contract import Clock, Contract
+from quire.api.contract import Clock
 from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.door import hang_door, needs
@@ -23,7 +22,7 @@ from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
 from quire.api.search import search_router
-from quire.api.sessions import InSession, sessions_router, utc_now
+from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
@@ -32,28 +31,31 @@ from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
 from quire.streams.live import Streams
 from quire.telemetry.spans import close_tracing, open_tracing
+from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
 
 def create_app(
-    services: Services, counted_in: str | None = None, *, clock: Clock = utc_now
+    services: Services, counted_in: str | None = None, *, clock: Clock | None = None
 ) -> FastAPI:
     """Build the HTTP application; its start-up opens the services, its end closes them.
 
     Several workers have a folder that they are `counted_in` together, for `/metrics`.
     """
     settings = services.settings
+    # One clock for conversations, whoever looks at it.
+    services.threads.clock = clock = clock or services.threads.clock
     access = build_access(settings)
     streams = _streams(services)
     provider = open_tracing(settings.tracing)
 
-    def placed(contract: Contract[Any, Any], answerer: Answerer) -> Answerer:
+    def placed(answerer: Answerer) -> Answerer:
         observed = ObservedAnswerer(answerer, words=settings.log.questions)
-        return InSession(contract.sessions, observed, services.threads, clock)
+        return InSession(observed, services.threads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with services, streams:
+        async with services, streams, kept_in_order(services.threads, settings.threads):
             await access.ring.refresh()
             # The first question should not pay for loading the model.
             # A server that is down now may be back by then, and `/ready` says whether it is.
@@ -81,7 +83,7 @@ def create_app(
     )
     add_handlers(app)
     for contract in CONTRACTS:
-        app.include_router(mount(contract, placed(contract, services.answerer), streams))
+        app.include_router(mount(contract, placed(services.answerer), streams))
     workflows = settings.workflows
     app.include_router(workflows_router(workflows, services.workflows, placed, streams))
     app.include_router(streams_router(streams))

@@ -49,6 +49,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.DataFolderBusy: 503,
     errors.AnswerInterrupted: 503,
     errors.AnswerTimedOut: 504,
+    errors.StoreMismatch: 503,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,

@@ -1,13 +1,12 @@
 """Workflows over HTTP: which there are, and each asked by its id."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from quire.answer.records import filters_of
 from quire.answer.workflows import WorkflowOptions
-from quire.api.contract import Contract
 from quire.api.contracts.workflow import AgentWorkflow, Workflow, WorkflowChat, described
 from quire.api.door import needs
 from quire.api.mount import mount
@@ -19,13 +18,13 @@ from quire.streams.live import Streams
 def workflows_router(
     options: Sequence[WorkflowOptions],
     answerers: Mapping[str, Answerer],
-    placed: Callable[[Contract[Any, Any], Answerer], Answerer],
+    placed: Callable[[Answerer], Answerer],
     streams: Streams,
 ) -> APIRouter:
     """Make the routes below `/workflows`; `placed` keeps a contract's rules for conversations."""
     workflows = [workflow_of(one) for one in options]
     spoken = {one.id: WorkflowChat(one) for one in workflows}
-    asked = {name: placed(chat, answerers[name]) for name, chat in spoken.items()}
+    asked = {name: placed(answerers[name]) for name in spoken}
 
     def chosen(
         workflow_id: Annotated[

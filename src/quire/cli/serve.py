@@ -18,7 +18,7 @@ from quire.access.options import is_loopback
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.lock import serving_alone
 from quire.cli.options import book_option, data_option, settings_from
-from quire.compose import build_keys
+from quire.compose import build_keys, build_threads
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
@@ -154,6 +154,15 @@ def _counting_together(settings: Settings) -> Iterator[str | None]:
         # How the library is told, in every process that it is loaded into.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251 - it has no other way
         yield folder
+
+
+async def _migrate(settings: Settings) -> None:
+    """Open the conversations once, so that what is wrong is told in one sentence."""
+    threads = build_threads(settings)
+    try:
+        await threads.open()
+    finally:
+        await threads.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
