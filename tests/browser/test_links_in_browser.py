@@ -110,8 +110,7 @@ def letters(source: str) -> str:
     ("scripts", "share"),
     [
         pytest.param(False, 0.99, id="bare"),
-        # The theme's script closes what the browser opened, and draws open tabs anew.
-        pytest.param(True, 0.97, id="scripts"),
+        pytest.param(True, 0.99, id="scripts"),
     ],
 )
 def test_the_highlighted_text_is_the_cited_sentence(
@@ -120,20 +119,25 @@ def test_the_highlighted_text_is_the_cited_sentence(
     links = SentenceLinks()
     shown, hidden = sentences(sample_index, built_sample)
     wrong: list[str] = []
+    again = 0
     with served(built_sample, BASE) as origin:
         for chunk, span in random.Random(SEED).sample(shown, SENTENCES):
             url = links.link(sample_index, chunk, span.start, span.end)
             address = urlsplit(url)
             here = f"{origin}{address.path}#{address.fragment}"
-            seen = chromium.highlighted(here, scripts=scripts)
             wanted = letters(span.of(chunk.text))
             anchor = address.fragment.partition(":~:")[0]
+            seen = chromium.highlighted(here, scripts=scripts)
+            if not seen.text:
+                # A busy machine may draw the page anew after the browser gave up looking.
+                again += 1
+                seen = chromium.highlighted(here, scripts=scripts)
             if seen.text != wanted or seen.heading not in (anchor, "footnote-label"):
                 wrong.append(f"{url}\n  wanted {wanted}\n  lit    {seen.text} under {seen.heading}")
 
     score = (
         f"{SENTENCES - len(wrong)} of {SENTENCES} links light up their sentence (seed {SEED}; "
-        f"of {len(shown) + hidden} sentences {hidden} are in closed tabs)"
+        f"{again} opened twice; of {len(shown) + hidden} sentences {hidden} are in closed tabs)"
     )
     print("", score, *wrong, sep="\n")  # noqa: T201
     assert len(wrong) <= SENTENCES * (1 - share), score

@@ -39,13 +39,25 @@ def test_the_sentence_with_the_question_words_comes_first() -> None:
 
 def test_each_passage_has_a_quota_of_sentences_that_are_read() -> None:
     text = " ".join(f"The lamp number {n} burns." for n in range(12))
-    found = ranked("Which lamp burns?", *[text] * (len(QUOTAS) + 1))
+    found = ranked("Which lamp is seen from a ship at night?", *[text] * (len(QUOTAS) + 1))
 
     read = [e.passage.number for e in found if e.score > UNREAD]
 
     places = range(1, len(QUOTAS) + 2)
     assert [read.count(n) for n in places] == [*QUOTAS, QUOTAS[-1]]
     assert len(found) == 12 * len(places)
+
+
+def test_nothing_more_is_read_once_a_sentence_surely_answers() -> None:
+    reader = CountingReader()
+    texts = ["The keeper winds the clockwork.", *(f"Fog number {n} is wet." for n in range(6))]
+    passages = [passage(text, number) for number, text in enumerate(texts, start=1)]
+
+    EvidenceReader(reader).rank("Who winds the clockwork?", passages, NOTHING)
+    sure = len(reader.read)
+    EvidenceReader(reader).rank("Who paints the tower?", passages, NOTHING)
+
+    assert (sure, len(reader.read) - sure) == (3, len(texts))
 
 
 def test_the_sentences_closest_in_words_are_the_ones_read() -> None:

@@ -1,11 +1,21 @@
 """Which passages an answer may rest on, and whether they are enough."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from quire.answer.options import CONTEXT_TOKENS
 from quire.domain import Confidence, Hit, Question
+from quire.retrieve.calibrate import Calibration
 from quire.retrieve.search import SearchResult
 from quire.verify.confidence import score_confidence
+
+
+def at_risk(question: Question, calibration: Calibration, target: float | None) -> Question:
+    """Give the question with the threshold that keeps wrong answers to the target."""
+    if target is None:
+        return question
+    least = calibration.threshold_for(target)
+    return replace(question, threshold=max(question.threshold, least))
 
 
 def pass_gate(

@@ -9,7 +9,7 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.gate import fitting, pass_gate
+from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
@@ -67,6 +67,7 @@ class Pipeline:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
         index = self._library.open(question.book)
+        question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         yield Started(thread_id, work.answer_id)
 

@@ -11,6 +11,7 @@ import snowballstemmer
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _CAMEL = re.compile(r"[a-z][A-Z]")
+_JOINT = re.compile(r"[_./:+'’-]")
 _STEMMER = snowballstemmer.stemmer("english")
 
 STOPWORDS = frozenset(
@@ -57,7 +58,10 @@ def _expand(word: str) -> tuple[str, ...]:
     # An identifier matches as itself and by its words: `cmd_vel` is found by "cmd vel". Without
     # marks between them, only what is long enough is a word: `LaserScan` has two, `QoS` has none.
     least = CAMEL_PART if lower.isalpha() else 2
-    return (whole, *(stem(p) for p in parts if len(p) >= least and p not in STOPWORDS))
+    # A type is asked for without its package: `TwistStamped` of `geometry_msgs/msg/TwistStamped`.
+    types = [t.lower() for t in _JOINT.split(word) if _CAMEL.search(t) and t != word]
+    found = (*types, *(p for p in parts if len(p) >= least and p not in STOPWORDS))
+    return (whole, *(stem(p) for p in found))
 
 
 @lru_cache(maxsize=8192)

@@ -16,6 +16,11 @@ BACK_CREDIT = 0.8
 """The same, for one found in the sentence that it refers back to."""
 QUOTAS = (4, 3, 2, 2, 1, 1, 1, 1)
 """How many sentences of the first, second, … passage are read closely."""
+GLANCE = (2, 1, 1)
+"""How many of them are read first."""
+SURE = 6.0
+"""A sentence of that score answers: no more is read. Chosen on the questions of two textbooks and
+SciFact's training claims, where a fifth of the questions end here and no page is lost by it."""
 MAX_TEXT = 320
 MEMORY = 4096
 """How many sentence scores are remembered."""
@@ -78,16 +83,21 @@ class EvidenceReader:
         passages: Sequence[Passage],
         statistics: TermStatistics,
         quotas: Sequence[int] = QUOTAS,
+        glance: Sequence[int] = GLANCE,
     ) -> list[Evidence]:
-        """Score the sentences of the passages, best first."""
+        """Score the sentences of the passages, best first; without `glance` all are read."""
         found: list[Evidence] = []
-        chosen: list[tuple[Evidence, str]] = []
+        first: list[tuple[Evidence, str]] = []
+        later: list[tuple[Evidence, str]] = []
         for place, passage in enumerate(passages):
             own = _by_words(question, passage, statistics)
             found += own
-            chosen += self._worth_reading(question, own, quotas[min(place, len(quotas) - 1)])
-        scores = self._read(question, [text for _, text in chosen])
-        read = [replace(e, score=score) for (e, _), score in zip(chosen, scores, strict=True)]
+            chosen = self._worth_reading(question, own, quotas[min(place, len(quotas) - 1)])
+            at_once = (glance[place] if place < len(glance) else 0) if glance else len(chosen)
+            first += chosen[:at_once]
+            later += chosen[at_once:]
+        scores = self._read(question, [text for _, text in first], [text for _, text in later])
+        read = [replace(e, score=scores[text]) for e, text in (*first, *later) if text in scores]
         places = {(e.passage.number, e.place) for e in read}
         rest = [e for e in found if (e.passage.number, e.place) not in places]
         return sorted(
@@ -102,14 +112,20 @@ class EvidenceReader:
         known = [(e, text) for e, text in fitting if (question, text) in self._known]
         return known or sorted(fitting, key=lambda pair: (-pair[0].coverage, pair[0].place))[:quota]
 
-    def _read(self, question: str, texts: Sequence[str]) -> list[float]:
-        known = {text: self._known.get((question, text)) for text in texts}
-        new = [text for text, score in known.items() if score is None]
-        for text, score in zip(new, self._reader.score(question, new) if new else (), strict=True):
-            known[text] = self._known[(question, text)] = score
+    def _read(self, question: str, *groups: Sequence[str]) -> dict[str, float]:
+        """Score the texts, one group after the other, until one answers for sure."""
+        texts = dict.fromkeys(text for group in groups for text in group)
+        scores = {t: self._known[(question, t)] for t in texts if (question, t) in self._known}
+        for group in groups:
+            if max(scores.values(), default=UNREAD) >= SURE:
+                break
+            new = [text for text in dict.fromkeys(group) if text not in scores]
+            given = self._reader.score(question, new) if new else ()
+            scores |= zip(new, given, strict=True)
+        self._known |= {(question, text): score for text, score in scores.items()}
         while len(self._known) > MEMORY:
             self._known.popitem(last=False)
-        return [known[text] or 0.0 for text in texts]
+        return scores
 
 
 def _read_as(evidence: Evidence) -> str:

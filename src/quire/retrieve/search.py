@@ -14,7 +14,7 @@ from quire.retrieve.calibrate import (
     answerability_features,
     similarity_of,
 )
-from quire.retrieve.evidence import Evidence, EvidenceReader, Passage
+from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
 from quire.retrieve.options import SearchOptions
 
 SPARE = 3
@@ -76,10 +76,11 @@ class Searcher:
         return SearchResult(scored, answerability)
 
     def _read(
-        self, index: Index, question: str, hits: list[Hit], top_k: int
+        self, index: Index, question: str, hits: list[Hit], top_k: int, glance: Sequence[int]
     ) -> tuple[list[Hit], list[Evidence]]:
         """Read a few more hits than asked for, and keep those whose sentences answer best."""
-        evidence = self.evidence.rank(question, passages_of(hits), index.statistics)
+        passages = passages_of(hits)
+        evidence = self.evidence.rank(question, passages, index.statistics, glance=glance)
         kept = reorder(hits, evidence, top_k)
         return kept, self.evidence.rank(question, passages_of(kept), index.statistics)
 
@@ -101,7 +102,9 @@ class Searcher:
         found = sorted(found, key=lambda pair: pair[0].role == "exercises")[: top_k + SPARE]
         found = _distinct([*found, *(one for one in index.fetch(also) if filters.allow(one[0]))])
         hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
-        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k)
+        # What was cited before stands last, and must not be passed over for what comes first.
+        glance = () if also else GLANCE
+        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k, glance)
         return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],

@@ -41,7 +41,7 @@ def _weigh(searcher: Searcher, index: Index, selected: Chunk, question: str) -> 
         cosines=cosines,
         floor=floor_of(rankings) or USUAL_FLOOR,
         evidence=searcher.evidence.rank(
-            question, passages_of([hit]), index.statistics, quotas=(QUOTA,)
+            question, passages_of([hit]), index.statistics, quotas=(QUOTA,), glance=()
         ),
         statistics=index.statistics,
     )
