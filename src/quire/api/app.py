@@ -27,6 +27,7 @@ from quire.api.structure import structure_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
 from quire.compose import Access, Services, build_access, build_journal
+from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
 from quire.streams.live import Streams
@@ -104,7 +105,7 @@ def create_app(
 
 def _streams(services: Services) -> Streams:
     async def stands(answer_id: str) -> bool:
-        return await services.threads.answer(answer_id) is not None
+        return await services.threads.answer(answer_id, owner=ANYONE) is not None
 
     return Streams(build_journal(services.settings), services.settings.stream, stands)
 
