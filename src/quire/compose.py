@@ -1,7 +1,7 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,6 +13,9 @@ from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+    from quire.access.store import SqlKeyStore
     from quire.answer.models import ModelFor
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
+    from quire.streams.journal import Journal
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
@@ -61,7 +65,44 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from quire.threads.store import SqlThreadStore
 
-    return SqlThreadStore(settings.database_url or _default_database(settings))
+    return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
+
+
+def build_keys(settings: Settings) -> "SqlKeyStore":
+    """Make the store of keys; nothing is opened yet."""
+    from quire.access.store import SqlKeyStore
+
+    return SqlKeyStore(_database(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What decides who may come in, and how often."""
+
+    ring: "Keyring"
+    limiter: "Limiter"
+
+
+def build_access(settings: Settings) -> Access:
+    """Make the keys and limits of a service; nothing is opened yet.
+
+    Raises:
+        BadSettings: `QUIRE_REDIS_URL` cannot be used.
+    """
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+
+    redis = settings.redis_url.get_secret_value() if settings.redis_url else None
+    ring = Keyring(build_keys(settings), settings.access.refresh_seconds)
+    return Access(ring, Limiter(settings.limits, redis))
+
+
+def build_journal(settings: Settings) -> "Journal":
+    """Make the place where running streams are kept; nothing is opened yet."""
+    from quire.streams.journal import Journal
+
+    # A file of its own: what lives for minutes should not wait for what is kept for good.
+    return Journal(_database(settings, "streams.db"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +188,11 @@ def build(
     say: Say = lambda _: None,
     *,
     model: "tuple[str, ModelFor] | None" = None,
+    cached: bool = False,
 ) -> Services:
     """Wire the service that the settings describe; `model` takes the place of theirs.
+
+    Only what is `cached` remembers answers: what is measured should be made.
 
     Raises:
         BadSettings: a setting names something that does not exist.
@@ -162,7 +206,7 @@ def build(
     embedder = build_embedder(settings, say)
     library = build_library(settings)
     evidence = EvidenceReader(build_reader(settings))
-    searcher = build_searcher(settings, embedder, evidence)
+    searcher = build_searcher(settings, _remembering(embedder, settings, cached), evidence)
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
@@ -174,13 +218,39 @@ def build(
     pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
     workflows = build_workflows(settings, threads, answering)
-    return Services(settings, embedder, library, searcher, threads, pipeline, receipts, workflows)
+    services = Services(
+        settings, embedder, library, searcher, threads, pipeline, receipts, workflows
+    )
+    return with_cache(services, model[0]) if cached else services
 
 
-def _default_database(settings: Settings) -> str:
+def with_cache(services: Services, model: str) -> Services:
+    """Let answers be remembered, as far as the settings say."""
+    from quire.answer.cache import CachedAnswerer
+
+    options = services.settings.cache
+    if not options.answers:
+        return services
+    inner, library, threads = services.answerer, services.library, services.threads
+    return replace(
+        services,
+        answerer=CachedAnswerer(inner, library, threads, model=model, options=options),
+    )
+
+
+def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:
+    from quire.index.cache import CachedEmbedder
+
+    size = settings.cache.embeddings if cached else 0
+    return CachedEmbedder(embedder, size) if size else embedder
+
+
+def _database(settings: Settings, name: str = "threads.db") -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
-    return f"sqlite+aiosqlite:///{folder / 'threads.db'}"
+    return f"sqlite+aiosqlite:///{folder / name}"

@@ -7,6 +7,8 @@
     + UnknownThread
     + UnknownAnswer
     + UnknownWorkflow
+    + UnknownKey
+    + UnknownStream
     + BadSettings
   x IngestError
     + UnsupportedSource
@@ -21,10 +23,20 @@
   x EmbedderUnavailable
     + EmbedderUnreachable
   x StoreUnavailable
+  x DataFolderBusy
+  x AnswerInterrupted
+    + AnswerTimedOut
+  x StoreMismatch
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
     + ModelMisbehaved
+  x AccessDenied
+    + KeyNeeded
+    + NotAllowed
+  x TooBusy
+    + RateLimited
+    + LimitsUnavailable
 
 "Not in the book" is not among them: it is an answer.
 """
@@ -37,6 +49,8 @@ class QuireError(Exception):
 
     retryable: ClassVar[bool] = False
     """Whether the same call may succeed later without any change."""
+    retry_after: int = 5
+    """For one that may: in how many seconds."""
     advice: ClassVar[str] = ""
     """What the caller can do about it, in one sentence."""
 
@@ -75,6 +89,18 @@ class UnknownWorkflow(BadRequest):
     """No workflow of that id is declared in the settings."""
 
     advice = "Name one of those that `/workflows` lists."
+
+
+class UnknownKey(BadRequest):
+    """There is no key of that id or name."""
+
+    advice = "`quire keys list` shows those there are."
+
+
+class UnknownStream(BadRequest):
+    """There is no stream with that id, or it is no longer kept."""
+
+    advice = "Ask the question again."
 
 
 class BadSettings(BadRequest):
@@ -157,6 +183,29 @@ class StoreUnavailable(QuireError):
     advice = "Try again shortly; your question was not lost on your side."
 
 
+class DataFolderBusy(QuireError):
+    """Another process serves the same data folder."""
+
+    advice = "Stop it first, let one service use several workers, or choose another data folder."
+
+
+class AnswerInterrupted(QuireError):
+    """The work on an answer was stopped before its end; trying again may work."""
+
+    retryable = True
+    advice = "Ask the question again."
+
+
+class AnswerTimedOut(AnswerInterrupted):
+    """The answer took longer than is allowed."""
+
+
+class StoreMismatch(QuireError):
+    """The conversation store was written by a newer version of Quire."""
+
+    advice = "Install that version again, or point QUIRE_DATABASE_URL at another database."
+
+
 class ModelError(QuireError):
     """The answering model failed."""
 
@@ -177,3 +226,46 @@ class ModelTimedOut(ModelError):
 
 class ModelMisbehaved(ModelError):
     """The model's output cannot be used."""
+
+
+class AccessDenied(QuireError):
+    """The caller may not do this."""
+
+
+class KeyNeeded(AccessDenied):
+    """The service wants a key, and none that holds was given."""
+
+    advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
+
+
+class NotAllowed(AccessDenied):
+    """The key holds, but not for this."""
+
+    advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class TooBusy(QuireError):
+    """As many questions are being answered as the service takes at once."""
+
+    retryable = True
+    retry_after = 1
+    advice = "Ask again in a moment."
+
+
+class RateLimited(TooBusy):
+    """The caller asked more often than the service allows."""
+
+    advice = "Wait as long as `Retry-After` says, then go on."
+
+    def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
+        """Say how much was too much, and in how many seconds there is room again."""
+        super().__init__(message)
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class LimitsUnavailable(TooBusy):
+    """Requests cannot be counted, and the operator wants none that are not."""
+
+    retry_after = 5
+    advice = "Try again shortly."

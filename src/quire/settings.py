@@ -7,7 +7,7 @@ line in `quire.toml` beside the working folder.
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -15,12 +15,17 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from quire.answer.options import AnswerOptions
+from quire.access.options import AccessOptions, LimitOptions
+from quire.answer.options import AnswerOptions, CacheOptions
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
+from quire.log import LogOptions
 from quire.retrieve.options import SearchOptions
+from quire.streams.options import StreamOptions
+from quire.telemetry.options import TracingOptions
+from quire.threads.options import ThreadOptions
 
 
 def _default_data_dir() -> Path:
@@ -36,6 +41,8 @@ class ServeOptions(BaseModel):
     """Address to listen on."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
+    workers: int = Field(1, ge=1, le=64)
+    """How many processes serve; they share the index, the conversations and the running streams."""
     cors_origins: tuple[str, ...] = ()
     """Sites whose pages may call the service from a browser; none by default."""
     max_body_bytes: int = Field(64_000, ge=1_000)
@@ -62,8 +69,10 @@ class Settings(BaseSettings):
     """Who writes the answers: `embedded` quotes the book and needs nothing."""
     embedder: str = "embedded"
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
-    database_url: str | None = None
-    """Where conversations are kept; by default SQLite in the data folder."""
+    database_url: SecretStr | None = None
+    """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
+    redis_url: SecretStr | None = None
+    """Where several processes count requests together, as `redis://HOST:PORT`; none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
@@ -74,7 +83,14 @@ class Settings(BaseSettings):
     answer: AnswerOptions = AnswerOptions()
     workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
     """Named configurations of the agent, best declared in `quire.toml`."""
+    threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
+    access: AccessOptions = AccessOptions()
+    limits: LimitOptions = LimitOptions()
+    stream: StreamOptions = StreamOptions()
+    cache: CacheOptions = CacheOptions()
+    log: LogOptions = LogOptions()
+    tracing: TracingOptions = TracingOptions()
 
     @classmethod
     def settings_customise_sources(

@@ -80,8 +80,9 @@ async def test_the_stream_ends_with_the_answer_that_the_whole_reply_gives(
     assert names[:2] == ["start", "sources"]
     assert names[-1] == "done"
     assert set(names[2:-1]) == {"sentence"}
-    assert [number for number, _, _ in events] == [str(n + 1) for n in range(len(events))]
     done = events[-1][2]
+    places = range(1, len(events) + 1)
+    assert [place for place, _, _ in events] == [f"{done['answer_id']}:{n}" for n in places]
     assert _still(done) == _still(whole)
     assert (
         "".join(data["text"] for _, name, data in events if name == "sentence") == done["response"]

@@ -11,7 +11,6 @@ import pytest
 from asgi_lifespan import LifespanManager
 
 from quire import errors
-from quire.api import mount
 from quire.api.app import create_app
 from quire.api.problems import STATUS
 from quire.compose import Services
@@ -19,6 +18,7 @@ from quire.domain import Question
 from quire.errors import ModelUnavailable, QuireError
 from quire.events import Event, Started
 from quire.settings import ServeOptions
+from quire.streams.options import StreamOptions
 from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
@@ -92,7 +92,8 @@ async def test_no_word_of_an_unforeseen_error_leaves_the_server(
 async def test_a_quiet_spell_is_filled_with_keep_alives(
     tiny: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mount, "KEEP_ALIVE", 0.001)
+    quick = tiny.settings.model_copy(update={"stream": StreamOptions(keep_alive_seconds=0.001)})
+    tiny = replace(tiny, settings=quick)
     async with _client(tiny) as client, LifespanManager(create_app(tiny)):
         reply = await client.post("/chat/stream", json=ASKED)
 

@@ -1,6 +1,7 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from agents import (
     RunConfig,
     RunContextWrapper,
     Runner,
+    Session,
     function_tool,
     set_tracing_disabled,
 )
@@ -27,10 +29,13 @@ from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, Unkno
 from quire.ports import Index
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.retrieve.search import opened_hits
+from quire.telemetry.metrics import TOKENS
+from quire.telemetry.spans import span
 
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
+LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -126,38 +131,36 @@ SELECTION_AGENT: Agent[Evidence] = Agent(
 
 
 async def draft(
-    question: str, evidence: Evidence, *, model: Model, max_turns: int, selected: bool = False
+    question: str,
+    evidence: Evidence,
+    *,
+    model: Model,
+    max_turns: int,
+    selected: bool = False,
+    session: Session | None = None,
 ) -> AsyncGenerator[str, None]:
     """Run the agent and give its text as it comes.
 
     The first search has been made: it stands in the conversation as a finished tool call. If the
-    reader `selected` a text, that is what has been read, and the agent has no other tool.
+    reader `selected` a text, that is what has been read, and the agent has no other tool. A
+    `session` is what the agent remembers of the conversation.
 
     Raises:
         ModelError: the model failed or went on for too long.
     """
-    agent, tool = (SELECTION_AGENT, read_selection) if selected else (AGENT, search_textbook)
+    agent = SELECTION_AGENT if selected else AGENT
     if evidence.instructions:
         agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
-    call = f"call_{uuid4().hex}"
-    items: list[Any] = [
-        {"role": "user", "content": question},
-        {
-            "type": "function_call",
-            "call_id": call,
-            "name": tool.name,
-            "arguments": "{}" if selected else json.dumps({"query": question}),
-        },
-        {
-            "type": "function_call_output",
-            "call_id": call,
-            "output": passages_to_json(evidence.hits),
-        },
-    ]
+    items = _opening(question, evidence, selected=selected)
     config = RunConfig(model=model, tracing_disabled=True)
     async with _model_errors():
         result = Runner.run_streamed(
-            agent, items, context=evidence, max_turns=max_turns, run_config=config
+            agent,
+            items,
+            context=evidence,
+            max_turns=max_turns,
+            run_config=config,
+            session=session,
         )
         message = ""
         try:
@@ -173,17 +176,45 @@ async def draft(
         finally:
             # Leaving the events does not stop the run; only this does.
             result.cancel()
+            used = result.context_wrapper.usage
+            TOKENS.labels("input").inc(used.input_tokens)
+            TOKENS.labels("output").inc(used.output_tokens)
+
+
+def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
+    """Give the question, and the first search or the selection as a finished tool call."""
+    tool = read_selection if selected else search_textbook
+    call = f"call_{uuid4().hex}"
+    return [
+        {"role": "user", "content": question},
+        {
+            "type": "function_call",
+            "call_id": call,
+            "name": tool.name,
+            "arguments": "{}" if selected else json.dumps({"query": question}),
+        },
+        {
+            "type": "function_call_output",
+            "call_id": call,
+            "output": passages_to_json(evidence.hits),
+        },
+    ]
 
 
 @asynccontextmanager
 async def _model_errors() -> AsyncIterator[None]:
     try:
-        yield
+        with span("model"):
+            yield
     except MaxTurnsExceeded as error:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
+    except TimeoutError as error:
+        raise ModelTimedOut("The model took too long to answer.") from error
     except OpenAIError as error:
-        raise ModelUnavailable(f"The model cannot be used right now: {error}") from error
+        # Its words may hold addresses and keys, and are not for readers.
+        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelUnavailable("The model cannot be used right now.") from error

@@ -66,9 +66,14 @@ class Bookless:
             yield Sentence(claim.text, claim)
         async with (
             self._threads.turn(answer.thread_id),
-            self._threads.answering(_entry(answer)),
+            self._threads.answering(_entry(answer, question)),
         ):
-            await self._threads.append(answer, _messages(answer, question))
+            await self._threads.append(
+                answer,
+                _messages(answer, question),
+                owner=question.owner,
+                contract=question.contract,
+            )
         yield Done(answer)
         await self._threads.deliver(answer.id)
 
@@ -93,7 +98,7 @@ def _reply(question: Question, started: Started, text: str) -> Answer:
     )
 
 
-def _entry(answer: Answer) -> AnswerEntry:
+def _entry(answer: Answer, question: Question) -> AnswerEntry:
     return AnswerEntry(
         id=answer.id,
         thread_id=answer.thread_id,
@@ -101,6 +106,7 @@ def _entry(answer: Answer) -> AnswerEntry:
         question=answer.question,
         state="processing",
         created_at=answer.created_at,
+        owner=question.owner,
     )
 
 

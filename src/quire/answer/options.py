@@ -30,3 +30,20 @@ class AnswerOptions(BaseModel):
     """Who checks claims: `strict` compares words, numbers and names, and lets next to nothing false
     through, but little in other words either; `trained` also reads, shows more of what a language
     model writes in its own words, and errs more often."""
+    model_timeout_seconds: float = Field(60.0, gt=0, le=3600)
+    """How long a model that runs elsewhere may be silent."""
+    model_down: Literal["refuse", "embedded"] = "refuse"
+    """What happens while it cannot be reached: `embedded` lets the embedded one quote the book."""
+
+
+class CacheOptions(BaseModel):
+    """What the service remembers, to spare work."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+    answers: int = Field(500, ge=0, le=1_000_000)
+    """How many answers each process of the service remembers; 0 makes every answer anew."""
+    ttl_seconds: float = Field(3600.0, gt=0)
+    """How long an answer is given again. A changed book ends it at once."""
+    embeddings: int = Field(2000, ge=0, le=1_000_000)
+    """How many embedded questions are remembered; 0 embeds each time."""

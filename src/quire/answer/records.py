@@ -80,6 +80,8 @@ class Receipt:
     model: str
     instructions: str
     timings: Timings
+    cache_age: float | None = None
+    """Seconds since it was made, where it was made for the same question before."""
 
     def as_question(self) -> Question:
         """Give the question as it was searched for."""
@@ -177,6 +179,7 @@ def receipt_of(message: Message) -> Receipt:
         model=record["model"],
         instructions=record.get("instructions", ""),
         timings=_read(Timings, record["timings"]),
+        cache_age=record.get("cache_age"),
     )
 
 

@@ -3,59 +3,91 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
 from fastapi_offline import FastAPIOffline
 
+from quire.answer.observed import ObservedAnswerer
 from quire.api.answers import answers_router
-from quire.api.contract import Clock, Contract
+from quire.api.contract import Clock
 from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
-from quire.api.guards import BodyLimit, RequestId
+from quire.api.door import hang_door, needs
+from quire.api.draining import draining
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
+from quire.api.observed import metrics_router
 from quire.api.page import page_router
-from quire.api.problems import add_handlers
+from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
 from quire.api.receipts import receipts_router
 from quire.api.search import search_router
-from quire.api.sessions import InSession, sessions_router, utc_now
+from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
+from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Services
+from quire.compose import Access, Services, build_access, build_journal
+from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
+from quire.streams.live import Streams
+from quire.telemetry.spans import close_tracing, open_tracing
+from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
 
-def create_app(services: Services, clock: Clock = utc_now) -> FastAPI:
-    """Build the HTTP application; its start-up opens the services, its end closes them."""
+def create_app(
+    services: Services, counted_in: str | None = None, *, clock: Clock | None = None
+) -> FastAPI:
+    """Build the HTTP application; its start-up opens the services, its end closes them.
 
-    def placed(contract: Contract[Any, Any], answerer: Answerer) -> Answerer:
-        return InSession(contract.sessions, answerer, services.threads, clock)
+    Several workers have a folder that they are `counted_in` together, for `/metrics`.
+    """
+    settings = services.settings
+    # One clock for conversations, whoever looks at it.
+    services.threads.clock = clock = clock or services.threads.clock
+    access = build_access(settings)
+    streams = _streams(services)
+    provider = open_tracing(settings.tracing)
+
+    def placed(answerer: Answerer) -> Answerer:
+        observed = ObservedAnswerer(answerer, words=settings.log.questions)
+        return InSession(observed, services.threads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with services:
+        async with services, streams, kept_in_order(services.threads, settings.threads):
+            await access.ring.refresh()
             # The first question should not pay for loading the model.
             # A server that is down now may be back by then, and `/ready` says whether it is.
             with suppress(EmbedderUnreachable):
                 await asyncio.to_thread(services.embedder.embed_query, "ready")
-            yield
+            with draining(streams):
+                yield
+            await access.limiter.close()
+        if provider:
+            await asyncio.to_thread(close_tracing, provider)
 
     app: FastAPI = FastAPIOffline(
         title="Quire",
         version=__version__,
         summary="Answers about a book, from the book alone, with every sentence proven.",
         lifespan=lifespan,
+        responses=PROBLEMS,
+        # Requests are spans; what they are about and how fast they are is told in our own words.
+        telemetry={
+            "tracer_provider": provider,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+        },
     )
     add_handlers(app)
     for contract in CONTRACTS:
-        app.include_router(mount(contract, placed(contract, services.answerer)))
-    workflows = services.settings.workflows
-    app.include_router(workflows_router(workflows, services.workflows, placed))
+        app.include_router(mount(contract, placed(services.answerer), streams))
+    workflows = settings.workflows
+    app.include_router(workflows_router(workflows, services.workflows, placed, streams))
+    app.include_router(streams_router(streams))
     for remembering in REMEMBERING:
         app.include_router(sessions_router(remembering, services.threads, clock))
     app.include_router(search_router(services.library, services.searcher, clock))
@@ -64,26 +96,29 @@ def create_app(services: Services, clock: Clock = utc_now) -> FastAPI:
     app.include_router(receipts_router(services.receipts))
     app.include_router(reading_router(services.library))
     app.include_router(structure_router(services.library))
-    app.include_router(health_router(_checks(services)))
+    app.include_router(health_router(_checks(services, access)))
+    app.include_router(metrics_router(counted_in), dependencies=[needs("admin")])
     app.include_router(page_router())
-    settings = services.settings.serve
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes)
-    if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(settings.cors_origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["*"],
-        )
-    app.add_middleware(RequestId)
+    hang_door(app, access, settings)
     return app
 
 
-def _checks(services: Services) -> dict[str, Check]:
+def _streams(services: Services) -> Streams:
+    async def stands(answer_id: str) -> bool:
+        return await services.threads.answer(answer_id, owner=ANYONE) is not None
+
+    return Streams(build_journal(services.settings), services.settings.stream, stands)
+
+
+def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
         services.library.open(None)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
-    return {"index": index, "store": services.threads.ping, "embedder": model}
+    checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    # Without Redis each process counts for itself, unless the operator wants nothing without it.
+    if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
+        checks["redis"] = access.limiter.ping
+    return checks

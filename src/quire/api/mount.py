@@ -2,35 +2,35 @@
 
 import asyncio
 import json
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response, StreamingResponse
-from fastapi.sse import format_sse_event
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.responses import Response
 
-from quire.api.contract import Contract
-from quire.api.problems import problem_of, request_id_of, unexpected_problem
+from quire.api.callers import owner_of
+from quire.api.contract import Contract, WireEvent
+from quire.api.door import needs
+from quire.api.problems import problem_of, request_id_of
+from quire.api.wire import EventStream, resume_stream, send_stream
 from quire.domain import Answer
-from quire.errors import QuireError
+from quire.errors import AnswerTimedOut
 from quire.events import Done, Event, Failed
 from quire.ports import Answerer
+from quire.streams.live import Streams, Write
 
-LOG = logging.getLogger("quire.api")
-KEEP_ALIVE = 15.0
-STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
-
-
-class EventStream(StreamingResponse):
-    """A response of server-sent events.
-
-    FastAPI's own class makes the route a generator, and then a failure before the first event could
-    no longer have its status.
-    """
-
-    media_type = "text/event-stream"
+LEFT = 499
+"""What the log shows for a reader who did not wait; nobody gets it."""
+LastEventId = Annotated[
+    str | None,
+    Header(
+        description="The id of the last event that was seen: the stream that it belongs to goes on "
+        "behind it, and the body does not count.",
+        max_length=100,
+    ),
+]
 
 
 async def finish(events: AsyncGenerator[Event, None]) -> Answer:
@@ -44,125 +44,101 @@ async def finish(events: AsyncGenerator[Event, None]) -> Answer:
     return answer
 
 
-class Pump:
-    """Runs the pipeline in a task of its own, so that a quiet spell can be told from the end.
+async def finish_for(
+    request: Request, events: AsyncGenerator[Event, None], seconds: float
+) -> Answer | None:
+    """Give the answer; `None` for a reader who leaves before it is there.
 
-    Everything the pipeline opens is opened and closed in that one task, and a reader who leaves
-    stops it.
+    Raises:
+        AnswerTimedOut: it is not there after so many seconds.
     """
-
-    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
-        self._queue: asyncio.Queue[Event | BaseException | None] = asyncio.Queue(maxsize=4)
-        self._task = asyncio.create_task(self._run(events))
-
-    async def _run(self, events: AsyncGenerator[Event, None]) -> None:
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    await self._queue.put(event)
-        except Exception as error:  # noqa: BLE001 - handed to the reader's side, which sorts it
-            await self._queue.put(error)
-        else:
-            await self._queue.put(None)
-
-    async def next(self, timeout: float | None = None) -> Event | None:  # noqa: ASYNC109 - a quiet spell is not a failure
-        """Give the next event, or `None` at the end.
-
-        Raises:
-            TimeoutError: nothing came within `timeout` seconds; call again.
-        """
-        async with asyncio.timeout(timeout):
-            item = await self._queue.get()
-        if isinstance(item, BaseException):
-            raise item
-        return item
-
-    async def close(self) -> None:
-        """Stop the pipeline if it is still running."""
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-
-async def _wire(
-    contract: Contract[Any, Any], pump: Pump, first: Event, request_id: str
-) -> AsyncIterator[bytes]:
-    number = 0
-    event: Event | None = first
+    work = asyncio.create_task(finish(events))
+    gone = asyncio.create_task(_gone(request))
     try:
-        while event is not None:
-            number += 1
-            if (out := contract.event(event)) is not None:
-                yield format_sse_event(
-                    data_str=json.dumps(out.data, ensure_ascii=False),
-                    event=out.event,
-                    id=str(number),
-                )
-            while True:
-                try:
-                    event = await pump.next(KEEP_ALIVE)
-                    break
-                except TimeoutError:
-                    yield format_sse_event(comment="still working")
-    except QuireError as error:
-        yield _error(contract, Failed(error), problem_of(error, request_id), number + 1)
-    except Exception:  # the reader gets the one shape, the log gets the rest
-        LOG.exception("unexpected error in stream %s", request_id)
-        failed = Failed(QuireError("Something went wrong on our side."))
-        yield _error(contract, failed, unexpected_problem(request_id), number + 1)
+        await asyncio.wait((work, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        if gone.done():
+            return None
+        raise AnswerTimedOut(f"No answer within {seconds:g} seconds.")
     finally:
-        await pump.close()
+        work.cancel()
+        gone.cancel()
+        await asyncio.wait((work, gone))
 
 
-def _error(
-    contract: Contract[Any, Any], failed: Failed, body: dict[str, Any], number: int
-) -> bytes:
-    own = contract.event(failed)
-    data, name = (own.data, own.event) if own else (body, "error")
-    return format_sse_event(data_str=json.dumps(data), event=name, id=str(number))
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
-async def stream(
-    contract: Contract[Any, Any], events: AsyncGenerator[Event, None], request: Request
-) -> Response:
-    """Start the pipeline; a failure before the first event still has its own status."""
-    pump = Pump(events)
-    try:
-        first = await pump.next()
-    except BaseException:
-        await pump.close()
-        raise
-    assert first is not None, "the pipeline ended without an event"
-    return EventStream(_wire(contract, pump, first, request_id_of(request)), headers=STREAM_HEADERS)
+def writer(contract: Contract[Any, Any], request_id: str) -> Write:
+    """Give what writes events in the dialect; failures have the one shape where it has none."""
+
+    def write(event: Event) -> tuple[str, str] | None:
+        said = contract.event(event)
+        if said is None and isinstance(event, Failed):
+            said = WireEvent("error", problem_of(event.error, request_id))
+        return (said.event, json.dumps(said.data, ensure_ascii=False)) if said else None
+
+    return write
+
+
+Meant = tuple[Contract[Any, Any], Answerer]
+"""A contract, and who answers in it."""
 
 
 def mount(
     contract: Contract[Any, Any],
-    answerer: Answerer | None = None,
+    answerer: Answerer | None,
+    streams: Streams,
     *,
-    chosen: Callable[..., tuple[Contract[Any, Any], Answerer | None]] | None = None,
+    chosen: Callable[..., Meant] | None = None,
 ) -> APIRouter:
     """Make the two routes of a contract; `chosen` finds, by the path, who is meant to answer."""
     meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
-    router = APIRouter(tags=[contract.name])
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
     streamed_docs: dict[int | str, dict[str, Any]] = {
         200: {
             "description": "The answer as server-sent events",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        }
+        },
+        204: {"description": "The stream has ended, and all of it was seen"},
     }
 
+    async def stream(by: Meant, body: Any, request: Request, last: str | None) -> Response:
+        write = writer(by[0], request_id_of(request))
+        if last is not None:
+            return await resume_stream(streams, last, request, write)
+        return await send_stream(streams, _events(by, body, request), request, write)
+
     @router.post(contract.whole_path, response_model=contract.response)
-    async def whole(body: request_model, request: Request, by: meant) -> Any:  # type: ignore[valid-type]
-        contract, answerer = by
-        events = answerer.answer(contract.question(body))
+    async def whole(
+        body: request_model,  # type: ignore[valid-type]
+        request: Request,
+        by: meant,
+        last_event_id: LastEventId = None,
+    ) -> Any:
+        contract, _ = by
         if contract.streams(body):
-            return await stream(contract, events, request)
-        return contract.reply(await finish(events))
+            return await stream(by, body, request, last_event_id)
+        events = _events(by, body, request)
+        answer = await finish_for(request, events, streams.options.max_seconds)
+        return contract.reply(answer) if answer else Response(status_code=LEFT)
 
     @router.post(contract.stream_path, response_class=EventStream, responses=streamed_docs)
-    async def streamed(body: request_model, request: Request, by: meant) -> Any:  # type: ignore[valid-type]
-        contract, answerer = by
-        return await stream(contract, answerer.answer(contract.question(body)), request)
+    async def streamed(
+        body: request_model,  # type: ignore[valid-type]
+        request: Request,
+        by: meant,
+        last_event_id: LastEventId = None,
+    ) -> Any:
+        return await stream(by, body, request, last_event_id)
 
     return router
+
+
+def _events(by: Meant, body: Any, request: Request) -> AsyncGenerator[Event, None]:
+    contract, answerer = by
+    return answerer.answer(replace(contract.question(body), owner=owner_of(request)))

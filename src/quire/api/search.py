@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from quire.api.contract import Clock
 from quire.api.contracts.assistant import SearchRequest, SearchResponse, found
 from quire.api.contracts.workflow import RAGContext, SearchBookRequest, rag_context
+from quire.api.door import needs
 from quire.api.fields import BookFilters
 from quire.ports import Library
 from quire.retrieve.search import Searcher
@@ -12,7 +13,7 @@ from quire.retrieve.search import Searcher
 
 def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRouter:
     """Make `/search` and `/search_book`."""
-    router = APIRouter()
+    router = APIRouter(dependencies=[needs("ask")])
 
     @router.post("/search", tags=["assistant"])
     async def search(body: SearchRequest) -> SearchResponse:

@@ -1,28 +1,30 @@
 """Workflows over HTTP: which there are, and each asked by its id."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from quire.answer.records import filters_of
 from quire.answer.workflows import WorkflowOptions
-from quire.api.contract import Contract
 from quire.api.contracts.workflow import AgentWorkflow, Workflow, WorkflowChat, described
+from quire.api.door import needs
 from quire.api.mount import mount
 from quire.errors import UnknownWorkflow
 from quire.ports import Answerer
+from quire.streams.live import Streams
 
 
 def workflows_router(
     options: Sequence[WorkflowOptions],
     answerers: Mapping[str, Answerer],
-    placed: Callable[[Contract[Any, Any], Answerer], Answerer],
+    placed: Callable[[Answerer], Answerer],
+    streams: Streams,
 ) -> APIRouter:
     """Make the routes below `/workflows`; `placed` keeps a contract's rules for conversations."""
     workflows = [workflow_of(one) for one in options]
     spoken = {one.id: WorkflowChat(one) for one in workflows}
-    asked = {name: placed(chat, answerers[name]) for name, chat in spoken.items()}
+    asked = {name: placed(answerers[name]) for name in spoken}
 
     def chosen(
         workflow_id: Annotated[
@@ -34,7 +36,7 @@ def workflows_router(
             raise UnknownWorkflow(f"There is no workflow {workflow_id!r}; known: {known}.")
         return spoken[workflow_id], asked[workflow_id]
 
-    router = APIRouter()
+    router = APIRouter(dependencies=[needs("ask")])
 
     @router.get("/workflows", tags=["workflow"])
     async def list_workflows() -> list[AgentWorkflow]:
@@ -42,7 +44,7 @@ def workflows_router(
         return [described(one) for one in workflows]
 
     model = WorkflowChat(Workflow(id=""))
-    router.include_router(mount(model, chosen=chosen))
+    router.include_router(mount(model, None, streams, chosen=chosen))
     return router
 
 

@@ -61,5 +61,5 @@ def settings_from(data_dir: Path | None, **overrides: object) -> Settings:
     """Read the settings with what the command line says on top, and set up logging."""
     given = {"data_dir": data_dir, **overrides}
     settings = read_settings(**{k: v for k, v in given.items() if v is not None})
-    configure_logging(settings.log_level)
+    configure_logging(settings.log_level, settings.log.format)
     return settings

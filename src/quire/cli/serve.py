@@ -1,67 +1,160 @@
 """`quire serve [PATH]`."""
 
+import asyncio
+import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
+from quire.access.options import is_loopback
 from quire.cli.ingest import Job, run_ingest
+from quire.cli.lock import serving_alone
 from quire.cli.options import book_option, data_option, settings_from
+from quire.compose import build_keys
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
+if TYPE_CHECKING:
+    import uvicorn
+
 BACKLOG = 2048
+SPARE = 5
+"""Seconds that a service which was told to stop has beyond the draining of streams."""
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--host", help="Address to listen on (QUIRE_SERVE__HOST).")
 @click.option("--port", type=int, help="Port; 0 takes a free one (QUIRE_SERVE__PORT).")
+@click.option("--open", "opened", is_flag=True, help="Let anyone ask (QUIRE_ACCESS__MODE=open).")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Processes that serve (QUIRE_SERVE__WORKERS)."
+)
 @click.option("--show-settings", is_flag=True, help="Print the settings in force and stop.")
 @book_option
 @data_option
 def command(
+    *,
     path: Path | None,
-    host: str | None,
-    port: int | None,
+    opened: bool,
     show_settings: bool,
     book: str | None,
     data_dir: Path | None,
+    **given: object,
 ) -> None:
     """Serve the books over HTTP; with PATH, ingest that book first."""
     console = Console(stderr=True)
-    settings = _with_address(settings_from(data_dir, book=book), host, port)
+    settings = _with_options(settings_from(data_dir, book=book), given)
+    if opened:
+        access = settings.access.model_copy(update={"mode": "open"})
+        settings = settings.model_copy(update={"access": access})
     if show_settings:
         click.echo(settings.model_dump_json(indent=2))
         return
+    _check_keys(settings)
     if path is not None:
         run_ingest(Job(path=path, book=book, kind=None, settings=settings), console)
     _serve(settings, console)
 
 
-def _with_address(settings: Settings, host: str | None, port: int | None) -> Settings:
-    changes = {k: v for k, v in (("host", host), ("port", port)) if v is not None}
+def _with_options(settings: Settings, given: dict[str, object]) -> Settings:
+    changes = {name: value for name, value in given.items() if value is not None}
     return settings.model_copy(update={"serve": settings.serve.model_copy(update=changes)})
+
+
+def _check_keys(settings: Settings) -> None:
+    """See that a service which others can reach does not stand open by accident.
+
+    Raises:
+        BadSettings: it would.
+    """
+    host = settings.serve.host
+    if is_loopback(host) or settings.access.mode == "open":
+        return
+    keys = asyncio.run(build_keys(settings).all())
+    if not any(key.holds(datetime.now(UTC)) for key in keys):
+        raise BadSettings(
+            f"Quire does not listen on {host} without a key: make one with `quire keys create "
+            "NAME`, or let anyone ask with `quire serve --open` (QUIRE_ACCESS__MODE=open)."
+        )
 
 
 def _serve(settings: Settings, console: Console) -> None:
     # Imported here: the agent stack takes seconds, and bad input should be told at once.
     import uvicorn
 
-    from quire.api.app import create_app
-    from quire.compose import build
+    from quire.api.worker import make_app
+    from quire.compose import build_library
 
-    services = build(settings, say=console.print)
-    if not services.library.books():
+    if not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
-    listening = _listen(settings)
-    host, port = listening.getsockname()[:2]
-    config = uvicorn.Config(create_app(services), log_level="warning", lifespan="on")
-    server = uvicorn.Server(config)
-    shown = f"[{host}]" if ":" in host else host
-    console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")
-    server.run(sockets=[listening])
+    asyncio.run(_create_tables(settings))
+    with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
+        several = settings.serve.workers > 1
+        # Each worker builds its own: the engine does not survive a copy of its process.
+        app = partial(make_app, settings, counted_in) if several else make_app(settings)
+        listening = _listen(settings)
+        config = uvicorn.Config(
+            app,
+            factory=several,
+            lifespan="on",
+            log_level="warning",
+            log_config=None,
+            workers=settings.serve.workers,
+            # Which proxies to believe is for `QUIRE_ACCESS__TRUSTED_PROXIES` to say.
+            proxy_headers=False,
+            # The streams end by themselves before that; this is for what does not.
+            timeout_graceful_shutdown=int(settings.stream.drain_seconds) + SPARE,
+        )
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        console.print(f"Ask the book at [bold]http://{shown}:{port}[/bold] (Ctrl-C to stop)")
+        _run(config, listening, settings, console)
+
+
+def _run(
+    config: "uvicorn.Config", listening: socket.socket, settings: Settings, console: Console
+) -> None:
+    from uvicorn.server import Server
+    from uvicorn.supervisors import Multiprocess
+
+    from quire.compose import build_embedder
+
+    if config.workers == 1:
+        Server(config).run(sockets=[listening])
+        return
+    # What is made once is made before there are several who would make it at the same time.
+    build_embedder(settings, console.print).embed_query("ready")
+    Multiprocess(config, [listening]).run()
+
+
+async def _create_tables(settings: Settings) -> None:
+    """Open the database once, so that what is wrong with it is told in one sentence."""
+    from quire.compose import build_journal, build_threads
+
+    for store in (build_threads(settings), build_journal(settings)):
+        await store.open()
+        await store.close()
+
+
+@contextmanager
+def _counting_together(settings: Settings) -> Iterator[str | None]:
+    """Give several workers a folder for their figures; of one, the figures stay in memory."""
+    if settings.serve.workers == 1:
+        yield None
+        return
+    with TemporaryDirectory(prefix="quire-metrics-") as folder:
+        # How the library is told, in every process that it is loaded into.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251 - it has no other way
+        yield folder
 
 
 def _listen(settings: Settings) -> socket.socket:

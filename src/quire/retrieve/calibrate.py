@@ -17,7 +17,7 @@ from quire.errors import BadSettings
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
 
-FADE = 0.1
+FADE = 0.04
 """How much of the similarity is gone for a passage that is merely in the same book."""
 
 EMBEDDED = "granite-embedding-30m-english.json"

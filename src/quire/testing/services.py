@@ -7,7 +7,7 @@ from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
-from quire.compose import Services, books_folder, build_workflows
+from quire.compose import Services, books_folder, build_threads, build_workflows
 from quire.index.library import DiskLibrary
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
@@ -15,7 +15,6 @@ from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.search import Searcher
 from quire.settings import Settings
 from quire.testing.doubles import HashEmbedder, WordReader
-from quire.threads.store import SqlThreadStore
 from quire.verify.judges import LexicalJudge
 
 PLAIN_CALIBRATION = Calibration(answerability=Logistic(1.0, {"reader": 8.0}))
@@ -37,7 +36,7 @@ def build_services(
     library = DiskLibrary(books_folder(settings), embedder=embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
-    threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
+    threads = build_threads(settings)
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
 

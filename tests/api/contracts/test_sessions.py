@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from quire.api.contract import SessionRules
-from quire.api.sessions import InSession, utc_now
+from quire.api.contracts import CONTRACTS, REMEMBERING
+from quire.api.sessions import InSession
 from quire.compose import Services
 from quire.domain import Question
 from quire.errors import StoreUnavailable
 from quire.events import Event, Started
+from quire.threads.rules import RULES, rules_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HALF = timedelta(minutes=30)
@@ -30,9 +32,8 @@ async def test_a_store_that_is_down_leaves_the_question_as_it_is(
     async def fails(*_: Any, **__: Any) -> None:
         raise StoreUnavailable("down")
 
-    monkeypatch.setattr(tiny.threads, "load", fails)
-    rules = SessionRules(live=10, idle=HALF, after="renews")
-    answerer = InSession(rules, Echo(), tiny.threads, utc_now)
+    monkeypatch.setattr(tiny.threads, "resume", fails)
+    answerer = InSession(Echo(), tiny.threads)
 
     events = [event async for event in answerer.answer(Question(text="x", thread_id="mine"))]
 
@@ -57,3 +58,19 @@ def test_a_conversation_rests_until_its_time_is_over(
 
     assert (rules.is_idle(NOON, now), rules.is_gone(NOON, now)) == (idle, gone)
     assert not SessionRules(live=10).is_idle(NOON, now)
+
+
+@pytest.mark.parametrize("contract", [*CONTRACTS, REMEMBERING[-1]], ids=lambda one: one.name)
+def test_a_contract_and_the_store_go_by_the_same_rules(contract: Any) -> None:
+    seen, kept = contract.sessions, rules_of(contract.name)
+
+    assert contract.name in RULES
+    assert seen.live == kept.live_messages
+    match seen.after:
+        case "begins_again":
+            assert seen.idle == kept.gone_after
+        case "renews":
+            assert (seen.idle, kept.ends) == (kept.rests_after, True)
+        case "resumes":
+            assert seen.idle in (None, kept.rests_after)
+            assert (kept.gone_after, kept.ends) == (None, False)

@@ -18,7 +18,17 @@ from quire.api.fields import (
     keepable,
     not_fully_supported,
 )
-from quire.domain import SELECTION_LENGTH, Answer, Citation, Claim, Confidence, Hit, Level, Question
+from quire.domain import (
+    NOTICES,
+    SELECTION_LENGTH,
+    Answer,
+    Citation,
+    Claim,
+    Confidence,
+    Hit,
+    Level,
+    Question,
+)
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
@@ -164,6 +174,9 @@ class Metrics(Wire):
     """Whether it is enough to answer without a disclaimer."""
     answerability: float = Field(ge=0, le=1)
     """Probability that the passages hold the answer."""
+    correctness: float | None = Field(default=None, ge=0, le=1)
+    """Probability that the answer is right and supported; `null` until it is complete, and for
+    what was not searched for."""
 
 
 class StageTimings(Wire):
@@ -193,6 +206,14 @@ class ChatGrounding(Wire):
     """Whether every statement shown is supported as a whole."""
     unsupported_claims: list[str]
     """What the model claimed and the source does not fully support, shown or withheld."""
+
+
+class ChatNotice(Wire):
+    """Something that was down while the question was answered."""
+
+    code: Literal["not_kept", "embedded_answer"]
+    detail: str
+    """The same in words."""
 
 
 class ChatResponse(Wire):
@@ -242,6 +263,11 @@ class ChatResponse(Wire):
     """Its revision that was searched."""
     model: str
     """Who wrote the answer."""
+    notices: list[ChatNotice]
+    """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
+    if the language model was down and the book is quoted instead."""
+    cache_age_seconds: float | None
+    """How long ago the answer was made, where the same was asked before; null if made now."""
 
 
 class Chat:
@@ -299,6 +325,8 @@ class Chat:
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
+            notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
+            cache_age_seconds=answer.cache_age,
         )
 
     def event(self, event: Event) -> WireEvent | None:

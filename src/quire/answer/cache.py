@@ -1,0 +1,271 @@
+"""Answers, remembered: who asks what was asked before gets the same words, and a record of his own.
+
+What is asked by several readers at once is answered once; all of them see it being made. A question
+in a conversation that has begun may lean on it, and is always answered anew.
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from time import monotonic, perf_counter
+from typing import Any
+from unicodedata import normalize
+from uuid import uuid4
+
+from quire.answer.instructions import VERSION
+from quire.answer.options import CacheOptions
+from quire.answer.records import answer_record
+from quire.broadcast import Broadcast
+from quire.conversation import AnswerEntry, Message
+from quire.domain import Answer, Hit, Question, Timings
+from quire.errors import StoreUnavailable
+from quire.events import Done, Event, Retrieved, Started
+from quire.ports import Answerer, Library, ThreadStore
+from quire.telemetry.metrics import CACHE
+
+Clock = Callable[[], float]
+ASIDE = frozenset({"book", "thread_id", "owner", "contract", "noted"})
+"""What a question says about who asks it where, and not about what is asked."""
+SEARCHED = ("searched", "also", "hits")
+"""What is stored of the search, and is the same for all who share the answer."""
+_CAPITAL = re.compile(r"[A-Z][a-z]+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Everything an answer depends on."""
+
+    book: str
+    revision: str
+    model: str
+    instructions: str
+    question: Question
+    """In its normal form, and without the conversation that it stands in."""
+
+
+def normal_form(text: str) -> str:
+    """Give a question without what does not change its meaning.
+
+    Capitals count, but for the one that begins the sentence: `-r` and `-R` are two things.
+    """
+    text = " ".join(normalize("NFC", text).split())
+    text = text.rstrip("?!. ") or text
+    return text[0].lower() + text[1:] if _CAPITAL.match(text) else text
+
+
+class Flight:
+    """One answer on its way, or arrived."""
+
+    def __init__(self) -> None:
+        """Begin with nothing said and nobody waiting."""
+        self.said: Broadcast[Event] = Broadcast()
+        self.error: BaseException | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.made_at = 0.0
+        self.record: dict[str, Any] = {}
+        """What was stored with the answer."""
+        self.abandoned = False
+        self._followers = 0
+
+    async def follow(self) -> AsyncGenerator[Event, None]:
+        """Give the events as they come; the last one to leave stops the work."""
+        self._followers += 1
+        try:
+            heard = 0
+            while await self.said.more(heard):
+                heard += 1
+                yield self.said.items[heard - 1]
+            if self.error:
+                raise self.error
+        finally:
+            self._followers -= 1
+            if not self._followers and self.task and not self.said.ended:
+                self.abandoned = True
+                self.task.cancel()
+                await asyncio.wait([self.task])
+
+
+class CachedAnswerer:
+    """Answers from memory what it can, and by the pipeline the rest."""
+
+    def __init__(
+        self,
+        inner: Answerer,
+        library: Library,
+        threads: ThreadStore,
+        *,
+        model: str,
+        options: CacheOptions,
+        clock: Clock = monotonic,
+    ) -> None:
+        """Remember what `inner` answers; `model` is the name of who writes."""
+        self._inner = inner
+        self._library = library
+        self._threads = threads
+        self._model = model
+        self._options = options
+        self._clock = clock
+        self._flights: OrderedDict[Key, Flight] = OrderedDict()
+
+    async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Answer a question, saying what happens as it does."""
+        key = await self._key(question)
+        flight = self._find(key) if key else None
+        result = "skipped" if key is None else "miss"
+        if flight:
+            result = "hit" if flight.said.ended else "shared"
+        CACHE.labels("answers", result).inc()
+        if key is None:
+            events = self._inner.answer(question)
+        elif flight is None:
+            events = self._start(key, question).follow()
+        else:
+            events = self._again(flight, question)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def _key(self, question: Question) -> Key | None:
+        """Name everything the answer depends on; `None` if that is more than can be named."""
+        index = self._library.open(question.book)
+        if question.selected_text is None and question.thread_id:
+            try:
+                thread = await self._threads.load(question.thread_id, last=1)
+            except StoreUnavailable:
+                return None
+            if thread and thread.messages:
+                return None
+        return Key(index.book, index.revision, self._model, VERSION, _impersonal(question))
+
+    def _find(self, key: Key) -> Flight | None:
+        flight = self._flights.get(key)
+        if flight is None or flight.abandoned:
+            return None
+        old = self._clock() - flight.made_at > self._options.ttl_seconds
+        if flight.said.ended and old:
+            del self._flights[key]
+            return None
+        self._flights.move_to_end(key)
+        return flight
+
+    def _start(self, key: Key, question: Question) -> Flight:
+        flight = Flight()
+        self._flights[key] = flight
+        while len(self._flights) > self._options.answers:
+            self._flights.popitem(last=False)
+        flight.task = asyncio.create_task(self._fly(key, flight, question))
+        return flight
+
+    async def _fly(self, key: Key, flight: Flight, question: Question) -> None:
+        """Run the pipeline to its end; only what is worth it is remembered."""
+        worth = False
+        try:
+            async with aclosing(self._inner.answer(question)) as events:
+                async for event in events:
+                    if isinstance(event, Done):
+                        answer = event.answer
+                        worth = answer.state != "flagged" and answer.revision == key.revision
+                        flight.record = await self._recorded(answer, question)
+                        flight.made_at = self._clock()
+                    flight.said.say(_light(event))
+        except BaseException as error:  # noqa: BLE001 - raised where the events are followed
+            flight.error = error
+        if (not worth or flight.error) and self._flights.get(key) is flight:
+            del self._flights[key]
+        flight.said.end()
+
+    async def _recorded(self, answer: Answer, question: Question) -> dict[str, Any]:
+        with suppress(StoreUnavailable):
+            message = await self._threads.answer(answer.id)
+            if message:
+                return dict(message.record)
+        return answer_record(answer, question, answer.hits)
+
+    async def _again(self, flight: Flight, question: Question) -> AsyncGenerator[Event, None]:
+        """Give an answer that was made, or is being made, for another reader."""
+        begun = perf_counter()
+        thread_id, answer_id = question.thread_id or str(uuid4()), str(uuid4())
+        answer: Answer | None = None
+        async with aclosing(flight.follow()) as events:
+            await anext(events)  # the other reader's `Started`, or a failure before it
+            index = self._library.open(question.book)
+            entry = AnswerEntry(
+                id=answer_id,
+                thread_id=thread_id,
+                book=index.book,
+                question=question.text,
+                state="processing",
+                created_at=datetime.now(UTC),
+            )
+            yield Started(thread_id, answer_id)
+            async with self._threads.turn(thread_id), self._threads.answering(entry):
+                async for event in events:
+                    if isinstance(event, Done):
+                        answer = self._own(event.answer, flight, question, entry, begun)
+                    else:
+                        yield event
+                assert answer is not None, "the pipeline ended without `Done`"
+                await self._threads.append(answer, _messages(answer, question, flight.record))
+        yield Done(answer)
+        with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
+            await self._threads.deliver(answer.id)
+
+    def _own(
+        self,
+        answer: Answer,
+        flight: Flight,
+        question: Question,
+        entry: AnswerEntry,
+        begun: float,
+    ) -> Answer:
+        return replace(
+            answer,
+            id=entry.id,
+            thread_id=entry.thread_id,
+            question=question.text,
+            created_at=datetime.now(UTC),
+            timings=Timings(total_ms=round(1000 * (perf_counter() - begun), 2)),
+            cache_age=round(self._clock() - flight.made_at, 3),
+        )
+
+
+def _impersonal(question: Question) -> Question:
+    blank = Question(text="")
+    aside = {one.name: getattr(blank, one.name) for one in fields(blank) if one.name in ASIDE}
+    return replace(question, text=normal_form(question.text), **aside)
+
+
+def _messages(
+    answer: Answer, question: Question, record: Mapping[str, Any]
+) -> tuple[Message, Message]:
+    """Give the question and the answer as they are stored, with nothing of the other reader."""
+    now = answer.created_at
+    own = answer_record(answer, question, answer.hits)
+    found = {name: record[name] for name in SEARCHED if name in record}
+    asked = Message(id=str(uuid4()), role="user", content=answer.question, created_at=now)
+    said = Message(
+        id=answer.id,
+        role="assistant",
+        content=answer.text,
+        created_at=now,
+        confidence=answer.confidence.average_similarity,
+        record=own | found | {"cache_age": answer.cache_age},
+    )
+    return asked, said
+
+
+def _light(event: Event) -> Event:
+    """Leave out the vectors of passages: nobody reads them any more, and they are most of it."""
+    if isinstance(event, Retrieved):
+        return replace(event, hits=_without_vectors(event.hits))
+    if isinstance(event, Done):
+        return Done(replace(event.answer, hits=_without_vectors(event.answer.hits)))
+    return event
+
+
+def _without_vectors(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    return tuple(replace(hit, vector=()) for hit in hits)

@@ -1,0 +1,1 @@
+"""Streamed answers that outlive a dropped connection."""

@@ -1,0 +1,315 @@
+"""Readers who come and go while their answer is made, over real sockets."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from quire.api.app import create_app
+from quire.compose import Services
+from quire.domain import Claim
+from quire.errors import UnknownStream
+from quire.events import Event, Failed, Started, Withheld
+from quire.streams.journal import Journal
+from quire.streams.live import UNREAD, Streams
+from quire.streams.options import StreamOptions
+from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
+from tests.api.sse import parse_sse
+
+SOON = 0.05
+
+
+@pytest.fixture
+def gate() -> asyncio.Event:
+    return asyncio.Event()
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(timeout=60) as client:
+        yield client
+
+
+def _gated(services: Services, gate: asyncio.Event, **options: float) -> tuple[Gated, object]:
+    from dataclasses import replace
+
+    gated = Gated(services.answerer, gate.wait)
+    return gated, create_app(replace(with_streams(services, **options), answerer=gated))
+
+
+async def test_a_stream_that_was_cut_goes_on_and_shows_each_event_once(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    gated, app = _gated(tiny, gate)
+    async with served(app) as address:
+        before = await read_some(client, f"{address}/chat/stream", 2)
+        gate.set()
+        last, _, start = before[-1][0], *before[0][1:]
+        after = await client.post(
+            f"{address}/chat/stream", json=ASKED, headers={"last-event-id": last}
+        )
+        events = [*before, *parse_sse(after.text)]
+        again = await client.get(f"{address}/streams/{events[0][0].partition(':')[0]}")
+        done = events[-1][2]
+        thread = (await client.get(f"{address}/threads/{done['session_id']}")).json()
+
+    assert numbers(events) == list(range(1, len(events) + 1))
+    assert [name for _, name, _ in events[:2]] == ["start", "sources"]
+    assert [name for _, name, _ in events][-1] == "done"
+    told = "".join(data["text"] for _, name, data in events if name == "sentence")
+    assert told == done["response"]
+    assert parse_sse(again.text) == events
+    assert start["answer_id"] == done["answer_id"]
+    assert (gated.begun, thread["message_count"]) == (1, 2)
+
+
+async def test_a_reader_of_all_of_a_stream_is_told_not_to_come_again(
+    tiny: Services, client: httpx.AsyncClient
+) -> None:
+    async with served(create_app(tiny)) as address:
+        events = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
+        identity, last = events[0][0].partition(":")[0], {"last-event-id": events[-1][0]}
+        by_get = await client.get(f"{address}/streams/{identity}", headers=last)
+        by_post = await client.post(f"{address}/chat/stream", json=ASKED, headers=last)
+        in_body = await client.post(
+            f"{address}/chat/run", json=ASKED | {"stream": True}, headers=last
+        )
+
+    assert (by_get.status_code, by_post.status_code, in_body.status_code) == (204, 204, 204)
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        ("6f0e4a52-5f5c-4a0c-9f60-7f3b2f8b5a11:2", 404),
+        ("nonsense", 404),
+        ("6f0e4a52-5f5c-4a0c-9f60-7f3b2f8b5a11:x", 404),
+        ("6f0e4a52-5f5c-4a0c-9f60-7f3b2f8b5a11:\u00b2".encode(), 404),
+        ("x" * 101, 422),
+    ],
+)
+async def test_an_event_that_nobody_sent_cannot_be_gone_on_behind(
+    tiny: Services, client: httpx.AsyncClient, last: str | bytes, status: int
+) -> None:
+    async with served(create_app(tiny)) as address:
+        reply = await client.post(
+            f"{address}/chat/stream", json=ASKED, headers={"last-event-id": last}
+        )
+
+    assert reply.status_code == status
+    assert reply.json()["suggested_action"]
+
+
+async def test_an_event_of_another_stream_is_refused(
+    tiny: Services, client: httpx.AsyncClient
+) -> None:
+    asked, other = "6f0e4a52-5f5c-4a0c-9f60-7f3b2f8b5a11", "0b6ed0c4-41f7-4a38-8ad5-3d0b7d1b8a10"
+    async with served(create_app(tiny)) as address:
+        reply = await client.get(
+            f"{address}/streams/{asked}", headers={"last-event-id": f"{other}:1"}
+        )
+
+    assert (reply.status_code, reply.json()["code"]) == (422, "BadRequest")
+
+
+async def test_the_work_for_a_reader_who_does_not_come_back_is_stopped(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    gated, app = _gated(tiny, gate, grace_seconds=0)
+    async with served(app) as address:
+        ((identity, *_), _) = await read_some(client, f"{address}/chat/stream", 2)
+        await gated.closed.wait()
+        stream = identity.partition(":")[0]
+        events = parse_sse((await client.get(f"{address}/streams/{stream}")).text)
+        logged = (await client.get(f"{address}/answers?limit=100")).json()
+
+    assert [name for _, name, _ in events] == ["start", "sources", "error"]
+    assert events[-1][2]["code"] == "AnswerInterrupted"
+    assert stream not in {entry["answer_id"] for entry in logged}
+
+
+async def test_an_answer_that_takes_too_long_ends_with_an_error(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    gated, app = _gated(tiny, gate, max_seconds=1)
+    async with served(app) as address:
+        streamed = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
+        whole = await client.post(f"{address}/chat/run", json=ASKED)
+
+    assert streamed[-1][1] == "error"
+    assert streamed[-1][2]["code"] == whole.json()["code"] == "AnswerTimedOut"
+    assert streamed[-1][2]["status"] == whole.status_code == 504
+    assert gated.closed.is_set()
+
+
+async def test_a_whole_answer_is_not_made_for_a_reader_who_left(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    gated, app = _gated(tiny, gate)
+    async with served(app) as address:
+        asking = asyncio.create_task(client.post(f"{address}/chat/run", json=ASKED))
+        while not gated.begun:
+            await client.get(f"{address}/health")
+        asking.cancel()
+        await asyncio.wait([asking])
+        await gated.closed.wait()
+
+    assert not gate.is_set()
+
+
+async def test_deleting_a_conversation_deletes_its_streams(
+    tiny: Services, client: httpx.AsyncClient
+) -> None:
+    async with served(create_app(tiny)) as address:
+        events = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
+        done = events[-1][2]
+        there = await client.get(f"{address}/streams/{done['answer_id']}")
+        await client.delete(f"{address}/threads/{done['session_id']}")
+        gone = await client.get(f"{address}/streams/{done['answer_id']}")
+
+    assert (there.status_code, gone.status_code) == (200, 404)
+
+
+async def test_streams_are_sent_though_they_cannot_be_kept(
+    tiny: Services, client: httpx.AsyncClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from dataclasses import replace
+
+    nowhere = f"sqlite+aiosqlite:///{tmp_path}/none/streams.db"
+    settings = tiny.settings.model_copy(update={"database_url": nowhere})
+    async with served(create_app(replace(tiny, settings=settings))) as address:
+        events = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
+        again = await client.get(f"{address}/streams/{events[0][0].partition(':')[0]}")
+
+    assert events[-1][1] == "done"
+    assert parse_sse(again.text) == events
+    assert "events of streams are not kept" in caplog.text
+
+
+# ---- what cannot be seen through a socket
+
+IDENTITY = "6f0e4a52-5f5c-4a0c-9f60-7f3b2f8b5a11"
+SAID = Withheld(
+    Claim(text="The sea is dry.", start=0, end=0, verdict="unsupported", probability=0.0)
+)
+
+
+def _write(event: Event) -> tuple[str, str]:
+    return type(event).__name__, str(event.error) if isinstance(event, Failed) else "{}"
+
+
+async def _says(gate: asyncio.Event, count: int = 1) -> AsyncGenerator[Event, None]:
+    yield Started("thread", IDENTITY)
+    await gate.wait()
+    for _ in range(count):
+        yield SAID
+
+
+@pytest.fixture
+def journal_url(tmp_path: Path) -> str:
+    return f"sqlite+aiosqlite:///{tmp_path}/streams.db"
+
+
+async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
+    journal_url: str, gate: asyncio.Event
+) -> None:
+    made = 0
+
+    async def talks() -> AsyncGenerator[Event, None]:
+        nonlocal made
+        yield Started("thread", IDENTITY)
+        while made < 3 * UNREAD:
+            made += 1
+            yield SAID
+
+    async with Streams(Journal(journal_url), StreamOptions()) as streams:
+        _, frames = await streams.begin(talks(), _write)
+        read = [await anext(frames)]
+        for _ in range(10 * UNREAD):
+            await asyncio.sleep(0)
+        ahead = made
+        read += [frame async for frame in frames]
+
+    assert ahead <= UNREAD + 1
+    assert [frame.number for frame in read if frame] == list(range(1, 3 * UNREAD + 2))
+
+
+async def test_nobody_reads_the_stream_of_another(journal_url: str, gate: asyncio.Event) -> None:
+    async with Streams(Journal(journal_url), StreamOptions()) as streams:
+        _, frames = await streams.begin(_says(gate), _write, owner="ada")
+        with pytest.raises(UnknownStream):
+            await streams.resume(IDENTITY, 0, owner="bob")
+        gate.set()
+        assert len([frame async for frame in frames]) == 2
+
+
+async def test_a_reader_at_another_process_keeps_the_work_going(
+    journal_url: str, gate: asyncio.Event
+) -> None:
+    options = StreamOptions(grace_seconds=1.5)  # five notes of a reader take longer
+    journal = Journal(journal_url)
+    async with (
+        Streams(Journal(journal_url), options) as here,
+        Streams(journal, options) as there,
+    ):
+        _, frames = await here.begin(_says(gate), _write)
+        await anext(frames)
+        await _known_to(journal)
+        followed = await there.resume(IDENTITY, 0)
+        assert followed is not None
+        first = await anext(followed)
+        rest = asyncio.create_task(_all(followed))
+        await frames.aclose()
+        while (kept := await journal.find(IDENTITY)) and kept.reads < 5:
+            assert not kept.ended
+        gate.set()
+        events = [first, *await rest]
+
+    assert [frame.event for frame in events if frame] == ["Started", "Withheld"]
+
+
+async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_told(
+    journal_url: str, gate: asyncio.Event
+) -> None:
+    options = StreamOptions(keep_alive_seconds=SOON, lost_seconds=60)
+    journal = Journal(journal_url)
+    async with (
+        Streams(Journal(journal_url), options) as here,
+        Streams(journal, options) as there,
+    ):
+        _, frames = await here.begin(_says(gate), _write)
+        await anext(frames)
+        await _known_to(journal)
+        followed = await there.resume(IDENTITY, 1)
+        assert followed is not None
+        assert await anext(followed) is None
+        gate.set()
+        events = [frame async for frame in followed if frame]
+
+    assert [frame.event for frame in events] == ["Withheld"]
+
+
+async def test_what_need_not_be_kept_is_forgotten(journal_url: str, gate: asyncio.Event) -> None:
+    gate.set()
+    async with Streams(Journal(journal_url), StreamOptions(keep_seconds=0)) as streams:
+        _, frames = await streams.begin(_says(gate), _write)
+        assert len([frame async for frame in frames]) == 2
+    journal = Journal(journal_url)
+    await journal.purge(ended=0, begun=0)
+    try:
+        assert await journal.find(IDENTITY) is None
+        assert await journal.read(IDENTITY, 0) == []
+    finally:
+        await journal.close()
+
+
+async def _known_to(journal: Journal) -> None:
+    """Wait for what is written behind the reader's back."""
+    while await journal.find(IDENTITY) is None:
+        pass
+
+
+async def _all(frames: AsyncGenerator[object, None]) -> list[object]:
+    return [frame async for frame in frames]
