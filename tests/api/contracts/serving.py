@@ -36,7 +36,7 @@ class Hands:
 
 @asynccontextmanager
 async def serving(services: Services, clock: Any = None) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(services, clock or Hands())
+    app = create_app(services, clock=clock or Hands())
     # A busy machine is no reason to fail.
     async with LifespanManager(app, startup_timeout=120, shutdown_timeout=120):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
