@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from quire.api.app import create_app
 from quire.compose import Services
@@ -178,7 +179,7 @@ async def test_streams_are_sent_though_they_cannot_be_kept(
     from dataclasses import replace
 
     nowhere = f"sqlite+aiosqlite:///{tmp_path}/none/streams.db"
-    settings = tiny.settings.model_copy(update={"database_url": nowhere})
+    settings = tiny.settings.model_copy(update={"database_url": SecretStr(nowhere)})
     async with served(create_app(replace(tiny, settings=settings))) as address:
         events = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
         again = await client.get(f"{address}/streams/{events[0][0].partition(':')[0]}")

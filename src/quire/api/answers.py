@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
 from quire.api.door import needs
-from quire.conversation import AnswerEntry
+from quire.conversation import ANYONE, AnswerEntry
 from quire.domain import AnswerState
 from quire.ports import ThreadStore
 
@@ -41,7 +41,7 @@ def answers_router(store: ThreadStore) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> list[LoggedAnswer]:
         """List answers, the newest first."""
-        found = await store.answers(state=state, limit=limit, offset=offset)
+        found = await store.answers(state=state, limit=limit, offset=offset, owner=ANYONE)
         return [_logged(entry) for entry in found]
 
     return router

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
+from quire import conversation
 from quire.access.keys import SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
@@ -63,6 +64,15 @@ def owner_of(request: Request) -> str | None:
     nobody else can guess. A conversation's id is chosen by clients, and so opens nothing by itself.
     """
     return caller_of(request).owner
+
+
+def visible_to(request: Request) -> conversation.Caller:
+    """Give whose conversations the request may read and delete: an operator's, all."""
+    caller = caller_of(request)
+    return conversation.ANYONE if caller.may("admin") else caller.owner
+
+
+Visible = Annotated[Any, Depends(visible_to)]
 
 
 async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Caller:

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, BaseModel, ConfigDict, Field
 
+from quire.api.callers import Visible
 from quire.api.door import needs
 from quire.conversation import Message, Thread, ThreadState
 from quire.domain import AnswerState
@@ -77,16 +78,16 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("")
     async def list_threads(
-        limit: Limit = 20, offset: Offset = 0, state: Wanted = None
+        visible: Visible, limit: Limit = 20, offset: Offset = 0, state: Wanted = None
     ) -> list[ThreadSummary]:
         """List conversations, the newest activity first."""
-        found = await store.list(limit=limit, offset=offset, state=state)
+        found = await store.list(limit=limit, offset=offset, state=state, owner=visible)
         return [ThreadSummary(**_summary(thread)) for thread in found]
 
     @router.get("/{thread_id}")
-    async def read_thread(thread_id: ThreadId) -> ConversationThread:
+    async def read_thread(thread_id: ThreadId, visible: Visible) -> ConversationThread:
         """Read one conversation."""
-        thread = await store.load(str(thread_id), last=LIVE_MESSAGES)
+        thread = await store.load(str(thread_id), last=LIVE_MESSAGES, owner=visible)
         if thread is None:
             raise _unknown(thread_id)
         messages = [_message(message) for message in thread.messages]
@@ -94,27 +95,29 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("/{thread_id}/messages")
     async def read_messages(
-        thread_id: ThreadId, limit: Limit = 50, offset: Offset = 0
+        thread_id: ThreadId, visible: Visible, limit: Limit = 50, offset: Offset = 0
     ) -> list[ThreadMessage]:
         """Read messages from the first one on, also those that are archived."""
-        messages = await store.messages(str(thread_id), limit=limit, offset=offset)
+        messages = await store.messages(str(thread_id), limit=limit, offset=offset, owner=visible)
         if messages is None:
             raise _unknown(thread_id)
         return [_message(message) for message in messages]
 
     @router.patch("/{thread_id}")
-    async def describe_thread(thread_id: ThreadId, body: Description) -> ThreadSummary:
+    async def describe_thread(
+        thread_id: ThreadId, body: Description, visible: Visible
+    ) -> ThreadSummary:
         """Say what a conversation is about; Quire then leaves it so."""
-        known = await store.describe(str(thread_id), body.topic_summary)
-        thread = await store.load(str(thread_id), last=1) if known else None
+        known = await store.describe(str(thread_id), body.topic_summary, owner=visible)
+        thread = await store.load(str(thread_id), last=1, owner=visible) if known else None
         if thread is None:
             raise _unknown(thread_id)
         return ThreadSummary(**_summary(thread))
 
     @router.delete("/{thread_id}", status_code=204)
-    async def delete_thread(thread_id: ThreadId) -> Response:
+    async def delete_thread(thread_id: ThreadId, visible: Visible) -> Response:
         """Delete one conversation and everything in it."""
-        if not await store.delete(str(thread_id)):
+        if not await store.delete(str(thread_id), owner=visible):
             raise _unknown(thread_id)
         return Response(status_code=204)
 

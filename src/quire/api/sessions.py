@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
+from quire.api.callers import Visible
 from quire.api.contract import Clock, Remembering
 from quire.api.door import needs
-from quire.conversation import Thread
+from quire.conversation import Caller, Thread
 from quire.domain import Question
 from quire.errors import StoreUnavailable, UnknownThread
 from quire.events import Event
@@ -51,8 +52,8 @@ def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> 
         contract.session_id, Path(alias=name, description="The conversation's id.")
     ]
 
-    async def find(session: str, last: int) -> Thread:
-        thread = await store.load(session, last=last)
+    async def find(session: str, last: int, visible: Caller) -> Thread:
+        thread = await store.load(session, last=last, owner=visible)
         if thread is None or thread.contract != contract.name:
             raise unknown(session)
         if contract.sessions.is_gone(thread.updated_at, clock()):
@@ -60,14 +61,14 @@ def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> 
         return thread
 
     @router.get(contract.session_path, response_model=contract.session)
-    async def read_session(session: identity) -> Any:
+    async def read_session(session: identity, visible: Visible) -> Any:
         """Read one conversation."""
-        return contract.show(await find(session, contract.sessions.live), clock())
+        return contract.show(await find(session, contract.sessions.live, visible), clock())
 
     @router.delete(contract.session_path, status_code=204)
-    async def delete_session(session: identity) -> Response:
+    async def delete_session(session: identity, visible: Visible) -> Response:
         """Delete one conversation and everything in it."""
-        await store.delete((await find(session, 1)).id)
+        await store.delete((await find(session, 1, visible)).id, owner=visible)
         return Response(status_code=204)
 
     return router

@@ -18,7 +18,7 @@ from quire.access.options import is_loopback
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.lock import serving_alone
 from quire.cli.options import book_option, data_option, settings_from
-from quire.compose import build_keys, build_threads
+from quire.compose import build_keys
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
@@ -96,6 +96,7 @@ def _serve(settings: Settings, console: Console) -> None:
 
     if not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
+    asyncio.run(_create_tables(settings))
     with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
         several = settings.serve.workers > 1
         # Each worker builds its own: the engine does not survive a copy of its process.
@@ -132,11 +133,11 @@ def _run(
         return
     # What is made once is made before there are several who would make it at the same time.
     build_embedder(settings, console.print).embed_query("ready")
-    asyncio.run(_create_tables(settings))
     Multiprocess(config, [listening]).run()
 
 
 async def _create_tables(settings: Settings) -> None:
+    """Open the database once, so that what is wrong with it is told in one sentence."""
     from quire.compose import build_journal, build_threads
 
     for store in (build_threads(settings), build_journal(settings)):
@@ -154,15 +155,6 @@ def _counting_together(settings: Settings) -> Iterator[str | None]:
         # How the library is told, in every process that it is loaded into.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251 - it has no other way
         yield folder
-
-
-async def _migrate(settings: Settings) -> None:
-    """Open the conversations once, so that what is wrong is told in one sentence."""
-    threads = build_threads(settings)
-    try:
-        await threads.open()
-    finally:
-        await threads.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
