@@ -212,6 +212,7 @@ class ChatNotice(Wire):
     """Something that was down while the question was answered."""
 
     code: Literal["not_kept", "embedded_answer"]
+    """What it was, for programs."""
     detail: str
     """The same in words."""
 
