@@ -27,17 +27,16 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, identity: str, frames: Frames, after: int, write: Write) -> None:
-        """Send the events of a stream beyond the first `after`."""
-        super().__init__(_bytes(identity, frames, after, write), headers=STREAM_HEADERS)
-        self._frames = frames
+    frames: Frames | None = None
+    """What is left when the response ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send, and leave the stream however that ends."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            await self._frames.aclose()
+            if self.frames:
+                await self.frames.aclose()
 
 
 async def send_stream(
@@ -45,7 +44,7 @@ async def send_stream(
 ) -> Response:
     """Start the pipeline; a failure before the first event still has its own status."""
     identity, frames = await streams.begin(events, write, owner_of(request))
-    return EventStream(identity, frames, 0, write)
+    return _stream(identity, frames, 0, write)
 
 
 async def resume_stream(streams: Streams, last: str, request: Request, write: Write) -> Response:
@@ -55,7 +54,7 @@ async def resume_stream(streams: Streams, last: str, request: Request, write: Wr
     if frames is None:
         # Also what tells an EventSource not to come again.
         return Response(status_code=204)
-    return EventStream(identity, frames, number, write)
+    return _stream(identity, frames, number, write)
 
 
 def streams_router(streams: Streams) -> APIRouter:
@@ -109,6 +108,12 @@ def _writer(request_id: str) -> Write:
         return None
 
     return write
+
+
+def _stream(identity: str, frames: Frames, after: int, write: Write) -> EventStream:
+    response = EventStream(_bytes(identity, frames, after, write), headers=STREAM_HEADERS)
+    response.frames = frames
+    return response
 
 
 async def _bytes(identity: str, frames: Frames, number: int, write: Write) -> AsyncIterator[bytes]:

@@ -69,7 +69,7 @@ class Recorder:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BEAT):
                     await self._news.wait()
-                    await asyncio.sleep(0.0 if self._closing else GATHER)
+                    await asyncio.sleep(GATHER)
             self._news.clear()
             await self._try()
 
