@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz browser sites lint type check fmt bench bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz kill browser sites lint type check fmt bench bench-threads bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -16,12 +16,18 @@ help: ## show this list
 run: $(READY) ## ingest the sample book, serve it, and print the address
 	$(BIN)/quire serve examples/physical-ai
 
-test: $(DEV) ## install what is needed and pass every check and test
+test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
 
+services: ## install the servers that tests run for real (Redis), where apt and root are there
+	@.ci/services
+
 fuzz: $(DEV) ## look for new cases that break a property
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider
+
+kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
+	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
 
 browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
 	$(BIN)/pytest -m browser -s -q -rs
@@ -54,6 +60,9 @@ bench: $(READY) ## measure speed, as ratios within one run
 BOOK ?= examples/physical-ai
 bench-ingest: $(READY) ## what ingest of BOOK=folder costs beyond embedding, and its peak of memory
 	$(BIN)/python benchmarks/ingest.py "$(BOOK)"
+
+bench-threads: $(DEV) ## what storing an answer costs, in short and in long conversations
+	$(BIN)/python benchmarks/threads.py
 
 bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside embedding the question
 	$(BIN)/python benchmarks/retrieval.py "$(BOOK)"

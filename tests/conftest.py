@@ -1,6 +1,7 @@
 """Every test runs offline, with a clean environment and a data folder of its own."""
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from quire.compose import Services, books_folder, build
 from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing import HashEmbedder, build_services, write_tiny_book
+from tests.redis_server import redis_server
+
+__all__ = ["redis_server"]
 
 # A busy machine is no reason to fail, and a check of the same code ends the same way twice;
 # new cases are looked for by `make fuzz`.
@@ -56,6 +60,14 @@ def tiny_data(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A data folder with the tiny book, embedded by the stand-in."""
     data = tmp_path_factory.mktemp("tiny-data")
     ingest(tiny_book, data / "books", HashEmbedder(), book="tiny")
+    return data
+
+
+@pytest.fixture
+def tiny_copy(tiny_data: Path, tmp_path: Path) -> Path:
+    """The tiny book in a data folder of the test's own, which it may break."""
+    data = tmp_path / "tiny"
+    shutil.copytree(tiny_data / "books", data / "books")
     return data
 
 

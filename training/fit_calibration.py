@@ -245,6 +245,18 @@ def ece(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> tuple[float, 
     return float(total), curve
 
 
+def risks(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> list[list[float]]:
+    """Give, for thresholds, the share of wrong ones among the answered, and of the answered."""
+    found = []
+    for threshold in np.arange(10, 20) / 20:
+        answered = p >= threshold
+        if answered.any():
+            wrong = 1 - float(np.average(labels[answered], weights=weights[answered]))
+            share = float(weights[answered].sum() / weights.sum())
+            found.append([float(threshold), round(wrong, 4), round(share, 4)])
+    return found
+
+
 def fit(rows: list[dict]) -> dict:
     names = list(rows[0]["features"])
     x = np.array([[r["features"][n] for n in names] for r in rows])
@@ -271,6 +283,7 @@ def fit(rows: list[dict]) -> dict:
         "auroc_changed": round(float(roc_auc_score(y[near], p[near])), 4),
         "ece": round(error, 4),
         "reliability": curve,
+        "risk": risks(y[held], p[held], weight[held]),
     }
     print(figures)
     for book in sorted({r["book"] for r in rows}):

@@ -1,19 +1,23 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from quire.errors import DiskFull
+from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Reader
+from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+    from quire.access.store import SqlKeyStore
     from quire.answer.models import ModelFor
+    from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
     from quire.retrieve.calibrate import Calibration
@@ -61,7 +65,36 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from quire.threads.store import SqlThreadStore
 
-    return SqlThreadStore(settings.database_url or _default_database(settings))
+    return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
+
+
+def build_keys(settings: Settings) -> "SqlKeyStore":
+    """Make the store of keys; nothing is opened yet."""
+    from quire.access.store import SqlKeyStore
+
+    return SqlKeyStore(_database(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What decides who may come in, and how often."""
+
+    ring: "Keyring"
+    limiter: "Limiter"
+
+
+def build_access(settings: Settings) -> Access:
+    """Make the keys and limits of a service; nothing is opened yet.
+
+    Raises:
+        BadSettings: `QUIRE_REDIS_URL` cannot be used.
+    """
+    from quire.access.limits import Limiter
+    from quire.access.ring import Keyring
+
+    redis = settings.redis_url.get_secret_value() if settings.redis_url else None
+    ring = Keyring(build_keys(settings), settings.access.refresh_seconds)
+    return Access(ring, Limiter(settings.limits, redis))
 
 
 def build_journal(settings: Settings) -> "Journal":
@@ -69,7 +102,7 @@ def build_journal(settings: Settings) -> "Journal":
     from quire.streams.journal import Journal
 
     # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(settings.database_url or _default_database(settings, "streams.db"))
+    return Journal(_database(settings, "streams.db"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +116,8 @@ class Services:
     threads: "SqlThreadStore"
     answerer: Answerer
     receipts: "Receipts"
+    workflows: Mapping[str, Answerer] = field(default_factory=dict)
+    """An answerer for each workflow, by its id."""
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -126,6 +161,28 @@ def build_searcher(
     return Searcher(embedder, evidence, calibration, settings.search)
 
 
+def build_workflows(
+    settings: Settings,
+    threads: ThreadStore,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> dict[str, Answerer]:
+    """Make an answerer for each workflow; `answering` makes one for a model, with options.
+
+    Raises:
+        BadSettings: a workflow names a model that does not exist.
+    """
+    from quire.answer.bookless import Bookless
+
+    made: dict[str, Answerer] = {}
+    for one in settings.workflows:
+        try:
+            answerer = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The workflow {one.id!r} cannot be used: {error}") from error
+        made[one.id] = Bookless(answerer, threads, rag=one.rag_integration_enabled)
+    return made
+
+
 def build(
     settings: Settings,
     say: Say = lambda _: None,
@@ -153,9 +210,17 @@ def build(
     threads = build_threads(settings)
     model = model or (settings.model, choose_model(settings.model, evidence))
     judge = build_judge(settings)
-    pipeline = Pipeline(library, searcher, judge, threads, model, settings.answer)
+
+    def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
+        chosen = (name, choose_model(name, evidence)) if name else model
+        return Pipeline(library, searcher, judge, threads, chosen, options)
+
+    pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
-    services = Services(settings, embedder, library, searcher, threads, pipeline, receipts)
+    workflows = build_workflows(settings, threads, answering)
+    services = Services(
+        settings, embedder, library, searcher, threads, pipeline, receipts, workflows
+    )
     return with_cache(services, model[0]) if cached else services
 
 
@@ -180,7 +245,9 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
     return CachedEmbedder(embedder, size) if size else embedder
 
 
-def _default_database(settings: Settings, name: str = "threads.db") -> str:
+def _database(settings: Settings, name: str = "threads.db") -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -3,11 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import Any, Literal
 
 from quire.domain import AnswerState
 
 Role = Literal["user", "assistant"]
+ThreadState = Literal["active", "idle", "archived", "ended"]
+"""`idle` and `archived` wait to be continued; `ended` is over for the contract it came by."""
+
+
+class Whose(Enum):
+    """Says whose conversations are meant where no single owner is."""
+
+    ANYONE = "anyone"
+
+
+ANYONE = Whose.ANYONE
+"""All of them: what an operator sees."""
+Caller = str | None | Whose
+"""Whose conversations are visible: one owner's, those that nobody owns (`None`), or `ANYONE`'s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +39,8 @@ class AnswerEntry:
     """What the reader was shown; nothing while the answer is being made."""
     unsupported: tuple[str, ...] = ()
     """What the model claimed and the book does not support."""
+    owner: str | None = None
+    """Who asked, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +56,8 @@ class Message:
     """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
     state: AnswerState | None = None
     """For an answer: how far it has come."""
+    archived: bool = False
+    """Whether so many came after it that it is no longer among the live ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +72,8 @@ class Thread:
     message_count: int = 0
     topic_summary: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+    """Who alone may see it; nobody's is seen by everyone whom no owner is known of."""
+    contract: str = "chat"
+    """The contract that it was begun by, whose rules say how long it lives."""
+    state: ThreadState = "active"

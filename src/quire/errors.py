@@ -6,6 +6,8 @@
     + UnknownPage
     + UnknownThread
     + UnknownAnswer
+    + UnknownWorkflow
+    + UnknownKey
     + UnknownStream
     + BadSettings
   x IngestError
@@ -24,10 +26,17 @@
   x DataFolderBusy
   x AnswerInterrupted
     + AnswerTimedOut
+  x StoreMismatch
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
     + ModelMisbehaved
+  x AccessDenied
+    + KeyNeeded
+    + NotAllowed
+  x TooBusy
+    + RateLimited
+    + LimitsUnavailable
 
 "Not in the book" is not among them: it is an answer.
 """
@@ -40,6 +49,8 @@ class QuireError(Exception):
 
     retryable: ClassVar[bool] = False
     """Whether the same call may succeed later without any change."""
+    retry_after: int = 5
+    """For one that may: in how many seconds."""
     advice: ClassVar[str] = ""
     """What the caller can do about it, in one sentence."""
 
@@ -72,6 +83,18 @@ class UnknownAnswer(BadRequest):
     """There is no answer with that id."""
 
     advice = "Give the id that came with an answer; deleting a conversation deletes its answers."
+
+
+class UnknownWorkflow(BadRequest):
+    """No workflow of that id is declared in the settings."""
+
+    advice = "Name one of those that `/workflows` lists."
+
+
+class UnknownKey(BadRequest):
+    """There is no key of that id or name."""
+
+    advice = "`quire keys list` shows those there are."
 
 
 class UnknownStream(BadRequest):
@@ -177,6 +200,12 @@ class AnswerTimedOut(AnswerInterrupted):
     """The answer took longer than is allowed."""
 
 
+class StoreMismatch(QuireError):
+    """The conversation store was written by a newer version of Quire."""
+
+    advice = "Install that version again, or point QUIRE_DATABASE_URL at another database."
+
+
 class ModelError(QuireError):
     """The answering model failed."""
 
@@ -197,3 +226,46 @@ class ModelTimedOut(ModelError):
 
 class ModelMisbehaved(ModelError):
     """The model's output cannot be used."""
+
+
+class AccessDenied(QuireError):
+    """The caller may not do this."""
+
+
+class KeyNeeded(AccessDenied):
+    """The service wants a key, and none that holds was given."""
+
+    advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
+
+
+class NotAllowed(AccessDenied):
+    """The key holds, but not for this."""
+
+    advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class TooBusy(QuireError):
+    """As many questions are being answered as the service takes at once."""
+
+    retryable = True
+    retry_after = 1
+    advice = "Ask again in a moment."
+
+
+class RateLimited(TooBusy):
+    """The caller asked more often than the service allows."""
+
+    advice = "Wait as long as `Retry-After` says, then go on."
+
+    def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
+        """Say how much was too much, and in how many seconds there is room again."""
+        super().__init__(message)
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class LimitsUnavailable(TooBusy):
+    """Requests cannot be counted, and the operator wants none that are not."""
+
+    retry_after = 5
+    advice = "Try again shortly."

@@ -4,7 +4,9 @@
 sent only after its claims have been checked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 
 from quire.domain import Answer, Claim, Confidence, Hit
 from quire.errors import QuireError
@@ -25,6 +27,7 @@ class Retrieved:
     standalone_question: str
     hits: tuple[Hit, ...]
     confidence: Confidence
+    at: datetime = field(default_factory=partial(datetime.now, UTC))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.conversation import AnswerEntry, Message, Thread
+from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
 from quire.domain import Answer, AnswerState, Chunk, Contents, Filters, Question, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
@@ -142,11 +142,25 @@ class ThreadStore(Protocol):
         """Hold the thread for one question and its answer, so that turns never interleave."""
         ...
 
-    async def load(self, thread_id: str, *, last: int | None = None) -> Thread | None:
+    async def resume(
+        self, thread_id: str, *, owner: str | None = None, contract: str = "chat"
+    ) -> str:
+        """Give the thread in which a conversation goes on: another one, if it is over."""
+        ...
+
+    async def load(
+        self, thread_id: str, *, last: int | None = None, owner: Caller = None
+    ) -> Thread | None:
         """Read a thread, with its last messages only if `last` is given."""
         ...
 
-    async def answer(self, answer_id: str) -> Message | None:
+    async def messages(
+        self, thread_id: str, *, limit: int, offset: int, owner: Caller = None
+    ) -> Sequence[Message] | None:
+        """Read messages from the first one on, also archived ones; `None` if there is no thread."""
+        ...
+
+    async def answer(self, answer_id: str, *, owner: Caller = None) -> Message | None:
         """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
@@ -154,7 +168,14 @@ class ThreadStore(Protocol):
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...
 
-    async def append(self, answer: Answer, messages: Sequence[Message]) -> None:
+    async def append(
+        self,
+        answer: Answer,
+        messages: Sequence[Message],
+        *,
+        owner: str | None = None,
+        contract: str = "chat",
+    ) -> None:
         """Add a question and its answer, creating the thread if it is new."""
         ...
 
@@ -163,16 +184,27 @@ class ThreadStore(Protocol):
         ...
 
     async def answers(
-        self, *, state: AnswerState | None, limit: int, offset: int
+        self, *, state: AnswerState | None, limit: int, offset: int, owner: Caller = None
     ) -> Sequence[AnswerEntry]:
         """Give logged answers, in one state if it is named, the newest first."""
         ...
 
-    async def list(self, *, limit: int, offset: int) -> Sequence[Thread]:
+    async def list(
+        self,
+        *,
+        limit: int,
+        offset: int,
+        owner: Caller = None,
+        state: ThreadState | None = None,
+    ) -> Sequence[Thread]:
         """Give threads without their messages, the newest activity first."""
         ...
 
-    async def delete(self, thread_id: str) -> bool:
+    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
+        """Give a thread the summary that someone wrote for it; `False` if there is none."""
+        ...
+
+    async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
         ...
 

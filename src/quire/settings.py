@@ -5,8 +5,9 @@ line in `quire.toml` beside the working folder.
 """
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -14,7 +15,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from quire.access.options import AccessOptions, LimitOptions
 from quire.answer.options import AnswerOptions, CacheOptions
+from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions
 from quire.ingest.options import IngestOptions
@@ -22,6 +25,7 @@ from quire.log import LogOptions
 from quire.retrieve.options import SearchOptions
 from quire.streams.options import StreamOptions
 from quire.telemetry.options import TracingOptions
+from quire.threads.options import ThreadOptions
 
 
 def _default_data_dir() -> Path:
@@ -65,8 +69,10 @@ class Settings(BaseSettings):
     """Who writes the answers: `embedded` quotes the book and needs nothing."""
     embedder: str = "embedded"
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
-    database_url: str | None = None
-    """Where conversations are kept; by default SQLite in the data folder."""
+    database_url: SecretStr | None = None
+    """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
+    redis_url: SecretStr | None = None
+    """Where several processes count requests together, as `redis://HOST:PORT`; none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
@@ -75,7 +81,12 @@ class Settings(BaseSettings):
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
+    workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
+    """Named configurations of the agent, best declared in `quire.toml`."""
+    threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
+    access: AccessOptions = AccessOptions()
+    limits: LimitOptions = LimitOptions()
     stream: StreamOptions = StreamOptions()
     cache: CacheOptions = CacheOptions()
     log: LogOptions = LogOptions()

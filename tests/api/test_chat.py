@@ -10,7 +10,7 @@ from tests.api.sse import parse_sse
 
 COVERED = "What is a Fresnel lens made of?"
 UNCOVERED = "Who invented the submarine telegraph?"
-MOVING = ("timestamp", "timings", "answer_id", "session_id")
+MOVING = ("timestamp", "timings", "answer_id", "query_id", "session_id")
 
 
 def _still(body: dict[str, Any]) -> dict[str, Any]:

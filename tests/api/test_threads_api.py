@@ -4,6 +4,10 @@ import uuid
 
 import httpx
 
+from quire.api.mount import finish
+from quire.compose import Services
+from quire.domain import Question
+
 
 async def _ask(client: httpx.AsyncClient, message: str, session: str | None = None) -> dict:
     body = {"message": message} | ({"session_id": session} if session else {})
@@ -71,3 +75,77 @@ async def test_a_thread_shows_its_last_fifty_messages(client: httpx.AsyncClient)
 
     assert thread["message_count"] == 52
     assert len(thread["messages"]) == 50
+
+    first = (await client.get(f"/threads/{session}/messages?limit=3")).json()
+    assert [m["archived"] for m in first] == [True, True, False]
+    assert first[2] == thread["messages"][0]
+
+
+async def test_after_five_exchanges_a_thread_says_what_it_is_about(
+    client: httpx.AsyncClient,
+) -> None:
+    session = str(uuid.uuid4())
+    for _ in range(4):
+        await _ask(client, "What is a Fresnel lens made of?", session)
+    before = (await client.get(f"/threads/{session}")).json()["topic_summary"]
+    await _ask(client, "Why does the keeper wind the clockwork?", session)
+
+    summary = (await client.get(f"/threads/{session}")).json()["topic_summary"]
+
+    assert before is None
+    assert summary == "Fresnel lens, in “What a Fresnel lens is” and “The keeper”"
+
+
+async def test_a_reader_can_say_what_a_thread_is_about(client: httpx.AsyncClient) -> None:
+    session = (await _ask(client, "What is a Fresnel lens made of?"))["session_id"]
+
+    reply = await client.patch(f"/threads/{session}", json={"topic_summary": "My notes"})
+
+    assert (reply.status_code, reply.json()["topic_summary"]) == (200, "My notes")
+    assert (await client.get(f"/threads/{session}")).json()["topic_summary"] == "My notes"
+
+
+async def test_a_summary_that_cannot_be_used_is_refused(client: httpx.AsyncClient) -> None:
+    session = (await _ask(client, "What is a Fresnel lens made of?"))["session_id"]
+
+    for said in ("", " ", "x" * 201):
+        reply = await client.patch(f"/threads/{session}", json={"topic_summary": said})
+        assert reply.status_code == 422
+    nobodys = await client.patch(f"/threads/{uuid.uuid4()}", json={"topic_summary": "Mine"})
+    assert nobodys.status_code == 404
+    assert (await client.get(f"/threads/{uuid.uuid4()}/messages")).status_code == 404
+
+
+async def test_a_thread_says_by_which_contract_it_came_and_how_it_is(
+    client: httpx.AsyncClient,
+) -> None:
+    session = (await _ask(client, "What is a Fresnel lens made of?"))["session_id"]
+
+    (thread,) = (await client.get("/threads?limit=1&state=active")).json()
+
+    assert (thread["thread_id"], thread["contract"]) == (session, "chat")
+    assert (await client.get("/threads?state=idle")).json() == []
+    assert (await client.get("/threads?state=dead")).status_code == 422
+
+
+async def test_a_thread_of_someone_else_cannot_be_read_or_continued(
+    client: httpx.AsyncClient, tiny: Services
+) -> None:
+    hers = Question(text="What is a Fresnel lens made of?", owner="alice")
+    answer = await finish(tiny.answerer.answer(hers))
+    session = answer.thread_id
+
+    assert (await client.get(f"/threads/{session}")).status_code == 404
+    assert (await client.get(f"/threads/{session}/messages")).status_code == 404
+    assert (await client.get(f"/answers/{answer.id}")).status_code == 404
+    assert (await client.post(f"/answers/{answer.id}/replay")).status_code == 404
+    assert (await client.delete(f"/threads/{session}")).status_code == 404
+    assert session not in {t["thread_id"] for t in (await client.get("/threads")).json()}
+    assert answer.id not in {a["answer_id"] for a in (await client.get("/answers")).json()}
+    for path in ("/chat/run", "/chat/stream"):
+        reply = await client.post(path, json={"message": "And now?", "session_id": session})
+        assert (reply.status_code, reply.json()["code"]) == (404, "UnknownThread")
+
+    kept = await tiny.threads.load(session, owner="alice")
+    assert kept is not None
+    assert kept.message_count == 2

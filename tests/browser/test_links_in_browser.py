@@ -137,7 +137,7 @@ def test_the_highlighted_text_is_the_cited_sentence(
 
     score = (
         f"{SENTENCES - len(wrong)} of {SENTENCES} links light up their sentence (seed {SEED}; "
-        f"{again} were opened twice; of {len(shown) + hidden} sentences {hidden} are in closed tabs)"
+        f"{again} opened twice; of {len(shown) + hidden} sentences {hidden} are in closed tabs)"
     )
     print("", score, *wrong, sep="\n")  # noqa: T201
     assert len(wrong) <= SENTENCES * (1 - share), score

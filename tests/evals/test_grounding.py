@@ -86,11 +86,11 @@ def test_a_long_paragraph_is_cut_between_sentences_and_loses_none() -> None:
     assert " ".join(passages) == f"Title {paragraph}".replace("Title ", passages[0][:5] + "\n\n", 1)
 
 
-def test_a_response_is_as_bad_as_its_worst_claim() -> None:
+def test_every_claim_of_a_response_counts() -> None:
     (judged,) = judge_examples([example_of(row())], Sayings(oil=0.95, gold=0.2))
 
     assert [claim.place for claim in judged.claims] == [(0, 19), (20, 39)]
-    assert judged.score == pytest.approx(0.8)
+    assert judged.score == pytest.approx(1 - (0.95 * 0.2) ** 0.5)
     assert judged.withheld
 
 
@@ -112,7 +112,7 @@ def test_figures_of_a_run() -> None:
         row(response="The lamp burns oil.", label=0, spans=[]),
         row(response="The lamp is lit at noon.", label=1, label_name="contradicted", spans=[]),
     ]
-    judge = Sayings(oil=0.95, gold=0.2, noon=0.4)
+    judge = Sayings(oil=0.95, gold=0.05, noon=0.4)
     results = judge_examples([example_of(one) for one in rows], judge)
 
     seen = figures(results, 0.7)

@@ -9,7 +9,9 @@ from quire.errors import BadSettings
 from quire.index.embed import GraniteEmbedder
 from quire.prose.terms import TermStatistics
 from quire.retrieve.calibrate import (
+    Calibration,
     Logistic,
+    Risk,
     Signals,
     answerability_features,
     calibration_file,
@@ -126,3 +128,21 @@ def test_a_file_that_is_no_calibration_is_named(tmp_path: Path, content: str) ->
 
     with pytest.raises(BadSettings, match=r"openai--model\.json is no calibration"):
         load_calibration("openai/model@8", tmp_path)
+
+
+def test_a_target_risk_is_met_by_the_lowest_threshold_that_was_safe_enough() -> None:
+    risks = (Risk(0.5, 0.2, 0.9), Risk(0.7, 0.1, 0.8), Risk(0.9, 0.04, 0.5))
+    calibration = Calibration(Logistic(0.0, {}), risks=risks)
+
+    assert calibration.threshold_for(0.1) == 0.7
+    assert calibration.threshold_for(0.05) == 0.9
+    assert calibration.threshold_for(0.001) == 0.9
+    assert Calibration(Logistic(0.0, {})).threshold_for(0.05) == 1.0
+
+
+def test_what_ships_says_what_each_threshold_risks() -> None:
+    shipped = load_calibration("granite-embedding-30m-english@x")
+
+    answered = [risk.answered for risk in shipped.risks]
+    assert answered == sorted(answered, reverse=True)
+    assert shipped.threshold_for(0.05) > shipped.threshold_for(0.2)

@@ -1,43 +1,18 @@
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
-from quire.conversation import AnswerEntry, Message
-from quire.domain import Answer
+from quire.conversation import Message, Thread
 from quire.errors import StoreUnavailable
 from quire.threads.store import SqlThreadStore
+from tests.threads.turns import entry_of, turn_of
 from tests.verify.samples import NOON, answer_of, claim_of
-
-
-@pytest_asyncio.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqlThreadStore]:
-    store = SqlThreadStore(f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}")
-    await store.open()
-    yield store
-    await store.close()
-
-
-def turn_of(thread_id: str, name: str) -> tuple[Answer, tuple[Message, Message]]:
-    """Make a question and its answer."""
-    answer = answer_of(f"answer {name}", thread_id=thread_id, id=f"a-{thread_id}-{name}")
-    asked = Message(
-        id=f"q-{thread_id}-{name}", role="user", content=f"question {name}", created_at=NOON
-    )
-    said = Message(
-        id=answer.id,
-        role="assistant",
-        content=answer.text,
-        created_at=NOON,
-        confidence=0.5,
-        record={"status": "answered", "claims": [{"start": 0, "quote": "Größe “x”"}], "none": None},
-    )
-    return answer, (asked, said)
 
 
 async def test_what_was_appended_is_loaded(store: SqlThreadStore) -> None:
@@ -157,8 +132,7 @@ async def test_deleting_one_thread_leaves_the_others(store: SqlThreadStore) -> N
     assert len(thread.messages) == 2
 
 
-async def test_threads_outlive_the_store(tmp_path: Path) -> None:
-    url = f"sqlite+aiosqlite:///{tmp_path / 'lasting.db'}"
+async def test_threads_outlive_the_store(url: str) -> None:
     first = SqlThreadStore(url)
     await first.open()
     await first.append(*turn_of("t1", "one"))
@@ -173,15 +147,84 @@ async def test_threads_outlive_the_store(tmp_path: Path) -> None:
     assert thread.message_count == 2
 
 
-async def test_twenty_appends_at_once_get_places_of_their_own(store: SqlThreadStore) -> None:
-    await asyncio.gather(*(store.append(*turn_of("t1", str(n))) for n in range(20)))
+def assert_whole(thread: Thread | None, names: set[str]) -> None:
+    """See that every turn is there once, and each question stands before its own answer."""
+    assert thread is not None
+    assert thread.message_count == len(thread.messages) == 2 * len(names)
+    pairs = list(zip(thread.messages[::2], thread.messages[1::2], strict=True))
+    assert all(q.id.removeprefix("q") == a.id.removeprefix("a") for q, a in pairs)
+    assert {q.content for q, _ in pairs} == {f"question {name}" for name in names}
+
+
+async def test_fifty_appends_at_once_are_all_kept_in_order(store: SqlThreadStore) -> None:
+    await asyncio.gather(*(store.append(*turn_of("t1", str(n))) for n in range(50)))
+
+    assert_whole(await store.load("t1"), {str(n) for n in range(50)})
+
+
+WRITER = """
+import asyncio, sys
+from quire.threads.store import SqlThreadStore
+from tests.threads.turns import turn_of
+
+async def main():
+    store = SqlThreadStore(sys.argv[1])
+    await store.open()
+    sys.stdin.readline()
+    await asyncio.gather(*(store.append(*turn_of("t1", sys.argv[2] + str(n))) for n in range(20)))
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_processes_that_write_to_one_thread_at_once_lose_nothing(
+    store: SqlThreadStore, url: str
+) -> None:
+    def writer(name: str) -> Awaitable[Process]:
+        return asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            WRITER,
+            url,
+            name,
+            cwd=Path(__file__).parents[2],
+            stdin=PIPE,
+        )
+
+    writers = [await writer(name) for name in "xyz"]
+    await asyncio.gather(*(one.communicate(b"go\n") for one in writers))
+
+    assert [one.returncode for one in writers] == [0, 0, 0]
+    assert_whole(await store.load("t1"), {f"{w}{n}" for w in "xyz" for n in range(20)})
+
+
+async def test_any_text_that_a_reader_can_send_is_stored(store: SqlThreadStore) -> None:
+    answer, (asked, said) = turn_of("t1", "one")
+    odd = "nul \0, half a pair \ud800, 🎈"
+
+    await store.append(answer, (replace(asked, content=odd), replace(said, record={"odd": odd})))
     thread = await store.load("t1")
 
     assert thread is not None
-    assert thread.message_count == len(thread.messages) == 40
-    pairs = list(zip(thread.messages[::2], thread.messages[1::2], strict=True))
-    assert all(q.id.removeprefix("q") == a.id.removeprefix("a") for q, a in pairs)
-    assert {q.content for q, _ in pairs} == {f"question {n}" for n in range(20)}
+    assert thread.messages[0].content == "nul �, half a pair ?, 🎈"
+    assert thread.messages[1].record == {"odd": odd}
+
+
+async def test_messages_come_in_pages_and_the_old_ones_are_archived(store: SqlThreadStore) -> None:
+    for n in range(27):
+        await store.append(*turn_of("t1", str(n)))
+
+    first = await store.messages("t1", limit=10, offset=0)
+    live = await store.load("t1", last=50)
+
+    assert first is not None
+    assert live is not None
+    assert [m.content for m in first[::2]] == [f"question {n}" for n in range(5)]
+    assert [m.archived for m in first] == [True] * 4 + [False] * 6
+    assert not any(message.archived for message in live.messages)
+    assert await store.messages("t1", limit=10, offset=54) == []
+    assert await store.messages("t2", limit=10, offset=0) is None
 
 
 async def test_turns_of_one_thread_wait_for_each_other(store: SqlThreadStore) -> None:
@@ -245,17 +288,6 @@ async def test_a_turn_that_is_stored_twice_changes_nothing(store: SqlThreadStore
     assert thread.message_count == len(thread.messages) == 2
 
 
-def entry_of(thread_id: str, name: str) -> AnswerEntry:
-    return AnswerEntry(
-        id=f"a-{thread_id}-{name}",
-        thread_id=thread_id,
-        book="tiny",
-        question="What is it?",
-        state="processing",
-        created_at=NOON,
-    )
-
-
 async def states(store: SqlThreadStore) -> list[str]:
     return [entry.state for entry in await store.answers(state=None, limit=9, offset=0)]
 
@@ -276,7 +308,7 @@ async def test_an_answer_is_processing_then_validated_then_delivered(store: SqlT
 KILLED = """
 import asyncio, os, sys
 from quire.threads.store import SqlThreadStore
-from tests.threads.test_store import entry_of
+from tests.threads.turns import entry_of
 
 async def main():
     store = SqlThreadStore(sys.argv[1])
@@ -288,17 +320,26 @@ asyncio.run(main())
 """
 
 
-async def test_what_a_killed_process_left_is_still_processing(
-    store: SqlThreadStore, tmp_path: Path
-) -> None:
-    url = f"sqlite+aiosqlite:///{tmp_path / 'threads.db'}"
+async def test_what_a_killed_process_left_is_marked_unfinished(url: str) -> None:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, url, cwd=Path(__file__).parents[2]
     )
-
     assert await child.wait() == 9
-    (left,) = await store.answers(state="processing", limit=9, offset=0)
+
+    store = SqlThreadStore(url)
+    await store.open()
+    (left,) = await store.answers(state="unfinished", limit=9, offset=0)
+    await store.close()
+
     assert (left.question, left.text) == ("What is it?", None)
+
+
+async def test_what_a_living_process_makes_is_left_alone(store: SqlThreadStore, url: str) -> None:
+    async with store.answering(entry_of("t1", "one")):
+        other = SqlThreadStore(url)
+        await other.open()
+        await other.close()
+        assert await states(store) == ["processing"]
 
 
 async def test_an_answer_that_is_given_up_leaves_nothing(store: SqlThreadStore) -> None:

@@ -47,6 +47,10 @@ class Pair:
     source: str
     part: str
     present: float = 1.0
+    context: tuple[str, ...] = ()
+    """All the sentences there were to choose from; kept of what is held out, for `fit.py`."""
+    response: str = ""
+    """The answer that the claim is a sentence of, where it is one of several."""
 
 
 def part_of(document: str) -> str:
@@ -63,13 +67,15 @@ def sentences_of(text: str) -> list[str]:
 
 
 def against(
-    claim: str, sentences: list[str], label: str, source: str, document: str
+    claim: str, sentences: list[str], label: str, source: str, document: str, response: str = ""
 ) -> Pair | None:
     found = bearing(claim, sentences)
     if not found.places or not claim.strip():
         return None
     evidence = shown(sentences, found.places)
-    return Pair(claim, evidence, label, source, part_of(f"{source}/{document}"), found.present)
+    part = part_of(f"{source}/{document}")
+    context = tuple(sentences) if part == "held" else ()
+    return Pair(claim, evidence, label, source, part, found.present, context, response)
 
 
 def climate(data: Path, rng: random.Random) -> Iterator[Pair | None]:
@@ -82,7 +88,7 @@ def climate(data: Path, rng: random.Random) -> Iterator[Pair | None]:
             if sure or (label != "unsupported" and one["entropy"] < 0.6) or rng.random() < 0.3:
                 text = f"{one['article']}: {one['evidence']}"
                 present = bearing(row["claim"], [text]).present
-                yield Pair(row["claim"], text, label, "climate-fever", part, present)
+                yield Pair(row["claim"], text, label, "climate-fever", part, present, (text,))
 
 
 def covid(data: Path, _: random.Random) -> Iterator[Pair | None]:
@@ -122,7 +128,9 @@ def scifact(data: Path, _: random.Random) -> Iterator[Pair | None]:
         places = [int(n) for n in re.findall(r"\d+", row["evidence_sentences"])]
         if label != "unsupported" and places:
             text = shown(sentences, [p for p in places if p < len(sentences)])
-            yield Pair(row["claim"], text, label, "scifact", part_of(f"scifact/{row['id']}"))
+            own = tuple(sentences[p] for p in places if p < len(sentences))
+            part = part_of(f"scifact/{row['id']}")
+            yield Pair(row["claim"], text, label, "scifact", part, context=own)
             rest = [s for place, s in enumerate(sentences) if place not in places]
             yield against(row["claim"], rest, "unsupported", "scifact", row["id"])
 
@@ -141,7 +149,7 @@ def data2txt(data: Path, _: random.Random) -> Iterator[Pair | None]:
             marked = [s for s in row["spans"] if s["start"] < span.end and span.start < s["end"]]
             conflict = any("Conflict" in s["label_type"] for s in marked)
             label = "contradicted" if conflict else "unsupported" if marked else "supported"
-            yield against(text, facts, label, "data2txt", row["source_id"])
+            yield against(text, facts, label, "data2txt", row["source_id"], row["id"])
 
 
 def _facts(about: dict) -> list[str]:

@@ -1,6 +1,7 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from agents import (
     RunConfig,
     RunContextWrapper,
     Runner,
+    Session,
     function_tool,
     set_tracing_disabled,
 )
@@ -33,6 +35,7 @@ from quire.telemetry.spans import span
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
+LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -44,6 +47,10 @@ class Evidence:
     search: Search
     index: Index
     """The book that the tools beside the search read in."""
+    instructions: str = ""
+    """What the operator tells the agent besides Quire's own instructions, which come first."""
+    tokens_used: int | None = None
+    """What the model took to write, where it counts that."""
 
     def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
         """Number the new ones on from those already shown; give the first number and the new."""
@@ -124,19 +131,61 @@ SELECTION_AGENT: Agent[Evidence] = Agent(
 
 
 async def draft(
-    question: str, evidence: Evidence, *, model: Model, max_turns: int, selected: bool = False
+    question: str,
+    evidence: Evidence,
+    *,
+    model: Model,
+    max_turns: int,
+    selected: bool = False,
+    session: Session | None = None,
 ) -> AsyncGenerator[str, None]:
     """Run the agent and give its text as it comes.
 
     The first search has been made: it stands in the conversation as a finished tool call. If the
-    reader `selected` a text, that is what has been read, and the agent has no other tool.
+    reader `selected` a text, that is what has been read, and the agent has no other tool. A
+    `session` is what the agent remembers of the conversation.
 
     Raises:
         ModelError: the model failed or went on for too long.
     """
-    agent, tool = (SELECTION_AGENT, read_selection) if selected else (AGENT, search_textbook)
+    agent = SELECTION_AGENT if selected else AGENT
+    if evidence.instructions:
+        agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
+    items = _opening(question, evidence, selected=selected)
+    config = RunConfig(model=model, tracing_disabled=True)
+    async with _model_errors():
+        result = Runner.run_streamed(
+            agent,
+            items,
+            context=evidence,
+            max_turns=max_turns,
+            run_config=config,
+            session=session,
+        )
+        message = ""
+        try:
+            async for event in result.stream_events():
+                if event.type == "raw_response_event" and isinstance(
+                    event.data, ResponseTextDeltaEvent
+                ):
+                    if message not in ("", event.data.item_id):
+                        yield "\n\n"  # what was said before a search is no part of what follows
+                    message = event.data.item_id
+                    yield event.data.delta
+            evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
+        finally:
+            # Leaving the events does not stop the run; only this does.
+            result.cancel()
+            used = result.context_wrapper.usage
+            TOKENS.labels("input").inc(used.input_tokens)
+            TOKENS.labels("output").inc(used.output_tokens)
+
+
+def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
+    """Give the question, and the first search or the selection as a finished tool call."""
+    tool = read_selection if selected else search_textbook
     call = f"call_{uuid4().hex}"
-    items: list[Any] = [
+    return [
         {"role": "user", "content": question},
         {
             "type": "function_call",
@@ -150,27 +199,6 @@ async def draft(
             "output": passages_to_json(evidence.hits),
         },
     ]
-    config = RunConfig(model=model, tracing_disabled=True)
-    async with _model_errors():
-        result = Runner.run_streamed(
-            agent, items, context=evidence, max_turns=max_turns, run_config=config
-        )
-        message = ""
-        try:
-            async for event in result.stream_events():
-                if event.type == "raw_response_event" and isinstance(
-                    event.data, ResponseTextDeltaEvent
-                ):
-                    if message not in ("", event.data.item_id):
-                        yield "\n\n"  # what was said before a search is no part of what follows
-                    message = event.data.item_id
-                    yield event.data.delta
-        finally:
-            # Leaving the events does not stop the run; only this does.
-            result.cancel()
-            used = result.context_wrapper.usage
-            TOKENS.labels("input").inc(used.input_tokens)
-            TOKENS.labels("output").inc(used.output_tokens)
 
 
 @asynccontextmanager
@@ -184,5 +212,9 @@ async def _model_errors() -> AsyncIterator[None]:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
+    except TimeoutError as error:
+        raise ModelTimedOut("The model took too long to answer.") from error
     except OpenAIError as error:
-        raise ModelUnavailable(f"The model cannot be used right now: {error}") from error
+        # Its words may hold addresses and keys, and are not for readers.
+        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelUnavailable("The model cannot be used right now.") from error

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from uuid import uuid4
@@ -9,10 +10,14 @@ from uuid import uuid4
 from quire.answer.agent import Evidence, draft
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.gate import pass_gate
+from quire.answer.embedded import NAME as EMBEDDED
+from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.keeping import logged, unless_down
+from quire.answer.memory import ThreadSession
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
+from quire.answer.outside import replaced, within_reach
 from quire.answer.records import answer_record, cited_in
 from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER, warning
 from quire.answer.selected import read_selection
@@ -60,7 +65,8 @@ class Pipeline:
         self._searcher = searcher
         self._judge = judge
         self._threads = threads
-        self._model_name, self._model_for = model
+        self._model_name = model[0]
+        self._model_for = within_reach(model, searcher.evidence, options)
         self._options = options
         self._links = SentenceLinks()
 
@@ -68,24 +74,26 @@ class Pipeline:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
         index = self._library.open(question.book)
+        question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
-        yield Started(thread_id, work.answer_id)
+        # Logged before the reader hears of it: however this process ends, its answers are known.
+        async with logged(self._threads, work):
+            yield Started(thread_id, work.answer_id)
+            async with self._threads.turn(thread_id):
+                told, confidence = await self._prepare(work)
+                shown = work.hits(answered=confidence.should_answer)
+                yield Retrieved(work.standalone, shown, confidence)
 
-        async with self._threads.turn(thread_id), self._threads.answering(work.log_entry()):
-            told, confidence = await self._prepare(work)
-            shown = work.hits(answered=confidence.should_answer)
-            yield Retrieved(work.standalone, shown, confidence)
+                for statement in told:
+                    yield self._quote_titles(work, statement)
+                if confidence.should_answer and not told:
+                    async with aclosing(self._proven(work, confidence)) as pieces:
+                        async for event in pieces:
+                            yield event
 
-            for statement in told:
-                yield self._quote_titles(work, statement)
-            if confidence.should_answer and not told:
-                async with aclosing(self._proven(work, confidence)) as pieces:
-                    async for event in pieces:
-                        yield event
-
-            answer = work.conclude(confidence)
-            await self._remember(answer, work)
-        yield Done(answer)
+                answer = work.conclude(confidence)
+                await self._remember(answer, work)
+        yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
 
@@ -94,7 +102,7 @@ class Pipeline:
         question = work.question
         if question.selected_text is not None:
             return [], await self._select(work, question.selected_text)
-        history = await self._history(work.thread_id)
+        history = await self._history(work)
         asked = understand(question.text, work.index)
         told = self._told(work, asked, history)
         if told:
@@ -104,8 +112,13 @@ class Pipeline:
             return [], score_confidence((), top_k=question.top_k, answerability=0.0)
         return [], await self._retrieve(work, asked, history)
 
-    async def _history(self, thread_id: str) -> list[Exchange]:
-        thread = await self._threads.load(thread_id, last=HISTORY)
+    async def _history(self, work: Work) -> list[Exchange]:
+        asked = work.question
+        if asked.thread_id is None or not work.kept:
+            return []
+        thread = await unless_down(
+            work, self._threads.load(work.thread_id, last=HISTORY, owner=asked.owner)
+        )
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
         # A follow-up is about what was answered, not about what was not in the book.
@@ -163,7 +176,7 @@ class Pipeline:
                 threshold=work.question.threshold,
             )
         work.standalone, work.also = found.standalone, found.also
-        return _gated(work, found.result, since=begun)
+        return _gated(work, found.result, self._options.context_tokens, since=begun)
 
     async def _select(self, work: Work, text: str) -> Confidence:
         """Take the reader's selection as all there is: no search, and nothing said before."""
@@ -173,7 +186,7 @@ class Pipeline:
         found = await weigh_selection(
             self._searcher, work.index, work.selected.chunk, work.standalone
         )
-        return _gated(work, found, since=begun)
+        return _gated(work, found, self._options.context_tokens, since=begun)
 
     async def _search(self, work: Work, question: str, also: Sequence[str] = ()) -> SearchResult:
         return await self._searcher.search(
@@ -210,9 +223,10 @@ class Pipeline:
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
-            return [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            good = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
+            return fitting(good, self._options.context_tokens, beside=work.evidence)
 
-        shown = Evidence(work.evidence, search, work.index)
+        shown = Evidence(work.evidence, search, work.index, self._options.instructions)
         model = self._model_for(work.index.statistics)
         reader = PieceReader()
         async with aclosing(
@@ -222,6 +236,7 @@ class Pipeline:
                 model=model,
                 max_turns=self._options.max_turns,
                 selected=work.selected is not None,
+                session=self._memory(work),
             )
         ) as deltas:
             async for delta in deltas:
@@ -230,6 +245,17 @@ class Pipeline:
         for event in self._check(work, reader.finish()):
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
+        work.tokens_used = shown.tokens_used
+        if replaced(model):
+            work.model = EMBEDDED
+            work.note("embedded_answer")
+
+    def _memory(self, work: Work) -> ThreadSession | None:
+        """Give what the model may remember; the embedded one quotes, and needs none."""
+        asked = work.question
+        if self._model_name == EMBEDDED or asked.thread_id is None or work.selected:
+            return None
+        return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""
@@ -271,6 +297,8 @@ class Pipeline:
         return ("\n\n" if piece.is_block else " ") + said
 
     async def _remember(self, answer: Answer, work: Work) -> None:
+        if not work.kept:
+            return  # half a conversation would be worse than none
         asked = Message(
             id=str(uuid4()),
             role="user",
@@ -285,12 +313,15 @@ class Pipeline:
             confidence=answer.confidence.average_similarity,
             record=answer_record(answer, work.question, work.nearest, work.also),
         )
-        await self._threads.append(answer, (asked, said))
+        keeping = self._threads.append(
+            answer, (asked, said), owner=work.question.owner, contract=work.question.contract
+        )
+        await unless_down(work, keeping)
 
 
-def _gated(work: Work, found: SearchResult, *, since: float) -> Confidence:
+def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:
     work.nearest = found.hits
-    work.evidence, confidence = pass_gate(found, work.question)
+    work.evidence, confidence = pass_gate(found, work.question, tokens)
     work.retrieve_ms = 1000 * (perf_counter() - since)
     return confidence
 

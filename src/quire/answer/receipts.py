@@ -2,6 +2,7 @@
 
 from quire.answer.records import Receipt, receipt_of
 from quire.answer.replay import Replay, replay
+from quire.conversation import Caller
 from quire.errors import UnknownAnswer
 from quire.ports import Judge, Library, ThreadStore
 from quire.retrieve.search import Searcher
@@ -19,24 +20,24 @@ class Receipts:
         self._judge = judge
         self._threads = threads
 
-    async def read(self, answer_id: str) -> Receipt:
+    async def read(self, answer_id: str, *, owner: Caller = None) -> Receipt:
         """Give the record of an answer.
 
         Raises:
             UnknownAnswer: there is none of that id, or its conversation was deleted.
         """
-        message = await self._threads.answer(answer_id)
+        message = await self._threads.answer(answer_id, owner=owner)
         if message is None:
             raise UnknownAnswer(f"There is no answer {answer_id}.")
         return receipt_of(message)
 
-    async def replay(self, answer_id: str) -> Replay:
+    async def replay(self, answer_id: str, *, owner: Caller = None) -> Replay:
         """Search and check again for an answer, against the book as it is now.
 
         Raises:
             UnknownAnswer: there is none of that id, or its conversation was deleted.
             UnknownBook: its book is gone.
         """
-        receipt = await self.read(answer_id)
+        receipt = await self.read(answer_id, owner=owner)
         index = self._library.open(receipt.book)
         return await replay(receipt, index, self._searcher, self._judge)

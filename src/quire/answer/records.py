@@ -111,6 +111,8 @@ def answer_record(
         "thread_id": answer.thread_id,
         "question": answer.question,
         "standalone_question": answer.standalone_question,
+        "contract": question.contract,
+        "noted": dict(question.noted),
         "mode": question.mode,
         "selection": asdict(selection) if selection else None,
         "filters": filters_record(question.filters),
@@ -131,6 +133,7 @@ def answer_record(
         "unsupported": [claim.text for claim in answer.unsupported],
         "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
         "timings": asdict(answer.timings),
+        "tokens_used": answer.tokens_used,
     }
 
 
@@ -157,7 +160,7 @@ def receipt_of(message: Message) -> Receipt:
         revision=record["revision"],
         mode=record.get("mode", "retrieval_pipeline"),
         selection=_read(Selection, selection) if selection else None,
-        filters=_filters(record.get("filters", {})),
+        filters=filters_of(record.get("filters", {})),
         also=tuple(record.get("also", ())),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
@@ -189,7 +192,8 @@ def filters_record(filters: Filters) -> dict[str, list[Any]]:
     }
 
 
-def _filters(data: Mapping[str, Sequence[Any]]) -> Filters:
+def filters_of(data: Mapping[str, Sequence[Any]]) -> Filters:
+    """Read filters as requests and settings have them."""
     return Filters(
         **{
             name: tuple(

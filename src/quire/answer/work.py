@@ -8,9 +8,10 @@ from quire.answer.refusal import refusal_text, selection_refusal
 from quire.answer.selected import Selected, lacking
 from quire.answer.smalltalk import NAME as TALK
 from quire.conversation import AnswerEntry
-from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Question, Status, Timings
+from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Notice, Question, Status, Timings
 from quire.events import Sentence, Withheld
 from quire.ports import Index
+from quire.verify.correctness import correctness_of
 
 
 @dataclass(slots=True)
@@ -40,6 +41,18 @@ class Work:
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
     verify_ms: float = 0.0
+    tokens_used: int | None = None
+    notices: tuple[Notice, ...] = ()
+    """What is down, and the reader has to know."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store has answered so far."""
+        return "not_kept" not in self.notices
+
+    def note(self, notice: Notice) -> None:
+        """Have the answer say what is down."""
+        self.notices = tuple(dict.fromkeys((*self.notices, notice)))
 
     @property
     def is_proven(self) -> bool:
@@ -64,6 +77,7 @@ class Work:
             book=self.index.book,
             question=self.question.text,
             state="processing",
+            owner=self.question.owner,
             created_at=datetime.now(UTC),
         )
 
@@ -95,6 +109,11 @@ class Work:
         answered = self.is_proven or self.model == TALK
         if not answered:
             confidence = replace(confidence, level="insufficient", should_answer=False)
+        elif self.nearest is not None:
+            sure = correctness_of(
+                confidence.answerability, self.evidence, self.claims, self.withheld
+            )
+            confidence = replace(confidence, correctness=sure)
         return Answer(
             id=self.answer_id,
             thread_id=self.thread_id,
@@ -118,6 +137,7 @@ class Work:
             ),
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
+            tokens_used=self.tokens_used,
         )
 
     def _status(self, *, answered: bool) -> Status:

@@ -6,7 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
-from quire.conversation import AnswerEntry
+from quire.api.door import needs
+from quire.conversation import ANYONE, AnswerEntry
 from quire.domain import AnswerState
 from quire.ports import ThreadStore
 
@@ -31,7 +32,7 @@ class LoggedAnswer(BaseModel):
 
 def answers_router(store: ThreadStore) -> APIRouter:
     """Make the route `/answers`."""
-    router = APIRouter(tags=["answers"])
+    router = APIRouter(tags=["answers"], dependencies=[needs("admin")])
 
     @router.get("/answers")
     async def list_answers(
@@ -40,7 +41,7 @@ def answers_router(store: ThreadStore) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> list[LoggedAnswer]:
         """List answers, the newest first."""
-        found = await store.answers(state=state, limit=limit, offset=offset)
+        found = await store.answers(state=state, limit=limit, offset=offset, owner=ANYONE)
         return [_logged(entry) for entry in found]
 
     return router

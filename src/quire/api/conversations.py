@@ -1,19 +1,24 @@
 """Reading and deleting conversations."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import UUID4, BaseModel, ConfigDict
+from pydantic import UUID4, BaseModel, ConfigDict, Field
 
-from quire.conversation import Message, Thread
+from quire.api.callers import Visible
+from quire.api.door import needs
+from quire.conversation import Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
 LIVE_MESSAGES = 50
 ThreadId = Annotated[UUID4, Path(description="The conversation's `session_id`.")]
+Limit = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=1_000_000)]
+Wanted = Annotated[ThreadState | None, Query(description="Only those in this state.")]
 
 
 class ThreadMessage(BaseModel):
@@ -22,7 +27,7 @@ class ThreadMessage(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
-    role: str
+    role: Literal["user", "assistant"]
     content: str
     timestamp: datetime
     confidence: float | None = None
@@ -30,18 +35,35 @@ class ThreadMessage(BaseModel):
     """For an answer: its claims with verdicts and quotes, its sources, its timings."""
     state: AnswerState | None = None
     """For an answer: how far it has come, and whether its check flagged it."""
+    archived: bool = False
+    """Whether so many messages came after it that it is no longer among the live ones."""
 
 
 class ThreadSummary(BaseModel):
     """A conversation without its messages."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     thread_id: str
     book: str
+    contract: str
+    """The contract that it was begun by."""
+    state: ThreadState
+    """`archived` and `idle` are continued by the next message; `ended` is over."""
     created_at: datetime
     updated_at: datetime
     message_count: int
     topic_summary: str | None = None
+    """What it is about, in up to 200 characters; from the fifth exchange on, or as it was given."""
     metadata: dict[str, Any]
+
+
+class Description(BaseModel):
+    """What a conversation is about, in someone's own words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    topic_summary: str = Field(min_length=1, max_length=200)
 
 
 class ConversationThread(ThreadSummary):
@@ -52,30 +74,50 @@ class ConversationThread(ThreadSummary):
 
 def threads_router(store: ThreadStore) -> APIRouter:
     """Make the routes under `/threads`."""
-    router = APIRouter(prefix="/threads", tags=["threads"])
+    router = APIRouter(prefix="/threads", tags=["threads"], dependencies=[needs("ask")])
 
     @router.get("")
     async def list_threads(
-        limit: Annotated[int, Query(ge=1, le=100)] = 20,
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+        visible: Visible, limit: Limit = 20, offset: Offset = 0, state: Wanted = None
     ) -> list[ThreadSummary]:
         """List conversations, the newest activity first."""
-        found = await store.list(limit=limit, offset=offset)
+        found = await store.list(limit=limit, offset=offset, state=state, owner=visible)
         return [ThreadSummary(**_summary(thread)) for thread in found]
 
     @router.get("/{thread_id}")
-    async def read_thread(thread_id: ThreadId) -> ConversationThread:
+    async def read_thread(thread_id: ThreadId, visible: Visible) -> ConversationThread:
         """Read one conversation."""
-        thread = await store.load(str(thread_id), last=LIVE_MESSAGES)
+        thread = await store.load(str(thread_id), last=LIVE_MESSAGES, owner=visible)
         if thread is None:
             raise _unknown(thread_id)
         messages = [_message(message) for message in thread.messages]
         return ConversationThread(messages=messages, **_summary(thread))
 
+    @router.get("/{thread_id}/messages")
+    async def read_messages(
+        thread_id: ThreadId, visible: Visible, limit: Limit = 50, offset: Offset = 0
+    ) -> list[ThreadMessage]:
+        """Read messages from the first one on, also those that are archived."""
+        messages = await store.messages(str(thread_id), limit=limit, offset=offset, owner=visible)
+        if messages is None:
+            raise _unknown(thread_id)
+        return [_message(message) for message in messages]
+
+    @router.patch("/{thread_id}")
+    async def describe_thread(
+        thread_id: ThreadId, body: Description, visible: Visible
+    ) -> ThreadSummary:
+        """Say what a conversation is about; Quire then leaves it so."""
+        known = await store.describe(str(thread_id), body.topic_summary, owner=visible)
+        thread = await store.load(str(thread_id), last=1, owner=visible) if known else None
+        if thread is None:
+            raise _unknown(thread_id)
+        return ThreadSummary(**_summary(thread))
+
     @router.delete("/{thread_id}", status_code=204)
-    async def delete_thread(thread_id: ThreadId) -> Response:
+    async def delete_thread(thread_id: ThreadId, visible: Visible) -> Response:
         """Delete one conversation and everything in it."""
-        if not await store.delete(str(thread_id)):
+        if not await store.delete(str(thread_id), owner=visible):
             raise _unknown(thread_id)
         return Response(status_code=204)
 
@@ -90,6 +132,8 @@ def _summary(thread: Thread) -> dict[str, Any]:
     return {
         "thread_id": thread.id,
         "book": thread.book,
+        "contract": thread.contract,
+        "state": thread.state,
         "created_at": thread.created_at,
         "updated_at": thread.updated_at,
         "message_count": thread.message_count,
@@ -107,4 +151,5 @@ def _message(message: Message) -> ThreadMessage:
         confidence=message.confidence,
         record=dict(message.record) or None,
         state=message.state,
+        archived=message.archived,
     )

@@ -1,12 +1,20 @@
-"""What every request passes before a route sees it: an id, and a limit on its size."""
+"""What every request passes before a route sees it: an id, a limit on its body, a last catch."""
 
-import json
+import asyncio
+from email.message import Message as Mail
 from uuid import uuid4
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quire.api.problems import problem
+from quire.api.problems import problem, respond, unexpected
 from quire.log import REQUEST_ID
+
+BODY_SECONDS = 30.0
+"""How long a request's body may take to arrive."""
+THROWN_AWAY = 1_000_000
+"""So much of a body that is too large is still taken in, unread: a connection that is closed on
+bytes still coming is reset, and the sender never sees why."""
 
 
 class RequestId:
@@ -35,8 +43,39 @@ class RequestId:
             REQUEST_ID.reset(token)
 
 
+class Recovery:
+    """Answers for what nobody foresaw, inside of what adds headers that every answer has."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:  # the edge: whatever it is, no word of it leaves
+            if begun or scope["type"] != "http":
+                raise
+            await unexpected(error, scope)(scope, receive, send)
+
+
+class Refused(Exception):
+    """A body that is not read any further."""
+
+    def __init__(self, status: int, code: str, detail: str, action: str) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.action = status, code, action
+
+
 class BodyLimit:
-    """Refuses bodies over a size before anything reads them as JSON."""
+    """Refuses bodies that are too large, too slow or no JSON before anything parses them."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -44,23 +83,16 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
             await self._app(scope, receive, send)
             return
-        parts: list[bytes] = []
-        size = 0
-        more = scope["method"] in ("POST", "PUT", "PATCH")
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            more = message.get("more_body", False)
-            if size > self._limit:
-                await self._refuse(scope, send)
-                return
-        body = b"".join(parts)
+        try:
+            body = await self._read(scope, receive)
+        except Refused as error:
+            await _refuse(error, scope, receive, send)
+            return
+        if body is None:
+            return
         given = False
 
         async def replay() -> Message:
@@ -72,14 +104,63 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    async def _refuse(self, scope: Scope, send: Send) -> None:
-        body = problem(
-            413,
-            "BodyTooLarge",
-            f"The request is larger than {self._limit} bytes.",
-            action="Send a shorter request.",
-            request_id=str(scope.get("request_id", "")),
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Read the whole body; `None` if the sender left."""
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > THROWN_AWAY:
+            raise self._too_large()
+        parts: list[bytes] = []
+        size, more = 0, True
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    part = message.get("body", b"")
+                    size += len(part)
+                    more = message.get("more_body", False) and size <= THROWN_AWAY
+                    if size <= self._limit:
+                        parts.append(part)
+        except TimeoutError as error:
+            raise Refused(
+                408, "BodyTooSlow", "The request took too long to arrive.", "Send it again."
+            ) from error
+        if size > self._limit:
+            raise self._too_large()
+        body = b"".join(parts)
+        if body:
+            _check_media(headers)
+        return body
+
+    def _too_large(self) -> Refused:
+        said = f"The request is larger than {self._limit} bytes."
+        return Refused(413, "BodyTooLarge", said, "Send a shorter request.")
+
+
+def _check_media(headers: Headers) -> None:
+    mail = Mail()
+    mail["content-type"] = headers.get("content-type", "application/octet-stream")
+    kind, charset = mail.get_content_type(), (mail.get_content_charset() or "utf-8")
+    is_json = kind == "application/json" or kind.endswith("+json")
+    plain = headers.get("content-encoding", "identity").lower() == "identity"
+    if not is_json or charset not in ("utf-8", "utf8", "us-ascii") or not plain:
+        raise Refused(
+            415,
+            "UnsupportedMediaType",
+            "The body has to be JSON in UTF-8, not compressed.",
+            "Send the header `Content-Type: application/json`.",
         )
-        headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": 413, "headers": headers})
-        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+async def _refuse(error: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    body = problem(
+        error.status,
+        error.code,
+        str(error),
+        action=error.action,
+        request_id=str(scope.get("request_id", "")),
+    )
+    # What is still on its way is not read: the connection cannot be used again.
+    await respond(body, {"Connection": "close"})(scope, receive, send)

@@ -2,14 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 
+from quire.api.callers import owner_of
 from quire.api.contract import Contract, WireEvent
+from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
 from quire.api.wire import EventStream, resume_stream, send_stream
 from quire.domain import Answer
@@ -81,9 +84,20 @@ def writer(contract: Contract[Any, Any], request_id: str) -> Write:
     return write
 
 
-def mount(contract: Contract[Any, Any], answerer: Answerer, streams: Streams) -> APIRouter:
-    """Make the two routes of a contract."""
-    router = APIRouter(tags=[contract.name])
+Meant = tuple[Contract[Any, Any], Answerer]
+"""A contract, and who answers in it."""
+
+
+def mount(
+    contract: Contract[Any, Any],
+    answerer: Answerer | None,
+    streams: Streams,
+    *,
+    chosen: Callable[..., Meant] | None = None,
+) -> APIRouter:
+    """Make the two routes of a contract; `chosen` finds, by the path, who is meant to answer."""
+    meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
+    router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
     streamed_docs: dict[int | str, dict[str, Any]] = {
         200: {
@@ -93,21 +107,23 @@ def mount(contract: Contract[Any, Any], answerer: Answerer, streams: Streams) ->
         204: {"description": "The stream has ended, and all of it was seen"},
     }
 
-    async def stream(body: Any, request: Request, last: str | None) -> Response:
-        write = writer(contract, request_id_of(request))
+    async def stream(by: Meant, body: Any, request: Request, last: str | None) -> Response:
+        write = writer(by[0], request_id_of(request))
         if last is not None:
             return await resume_stream(streams, last, request, write)
-        return await send_stream(streams, answerer.answer(contract.question(body)), request, write)
+        return await send_stream(streams, _events(by, body, request), request, write)
 
     @router.post(contract.whole_path, response_model=contract.response)
     async def whole(
         body: request_model,  # type: ignore[valid-type]
         request: Request,
+        by: meant,
         last_event_id: LastEventId = None,
     ) -> Any:
+        contract, _ = by
         if contract.streams(body):
-            return await stream(body, request, last_event_id)
-        events = answerer.answer(contract.question(body))
+            return await stream(by, body, request, last_event_id)
+        events = _events(by, body, request)
         answer = await finish_for(request, events, streams.options.max_seconds)
         return contract.reply(answer) if answer else Response(status_code=LEFT)
 
@@ -115,8 +131,14 @@ def mount(contract: Contract[Any, Any], answerer: Answerer, streams: Streams) ->
     async def streamed(
         body: request_model,  # type: ignore[valid-type]
         request: Request,
+        by: meant,
         last_event_id: LastEventId = None,
     ) -> Any:
-        return await stream(body, request, last_event_id)
+        return await stream(by, body, request, last_event_id)
 
     return router
+
+
+def _events(by: Meant, body: Any, request: Request) -> AsyncGenerator[Event, None]:
+    contract, answerer = by
+    return answerer.answer(replace(contract.question(body), owner=owner_of(request)))

@@ -15,11 +15,16 @@ HEADERS = {
 }
 
 
+def page_paths() -> dict[str, Path]:
+    """Give the page's files by their addresses."""
+    files = sorted(STATIC.iterdir())
+    return {"/" if file.name == "index.html" else f"/{file.name}": file for file in files}
+
+
 def page_router() -> APIRouter:
     """Serve the page at `/` and its files beside it; a mount would swallow other routes' errors."""
     router = APIRouter(include_in_schema=False)
-    for file in sorted(STATIC.iterdir()):
-        address = "/" if file.name == "index.html" else f"/{file.name}"
+    for address, file in page_paths().items():
         router.add_api_route(
             address, _served(file), methods=["GET", "HEAD"], response_class=FileResponse
         )

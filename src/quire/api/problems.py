@@ -4,19 +4,23 @@ The shape is that of RFC 9457 plus `code`, `suggested_action` and `request_id`.
 """
 
 import logging
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
 
 from quire import errors
 from quire.errors import QuireError
 
 LOG = logging.getLogger("quire.api")
-RETRY_AFTER = "5"
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 STATUS: dict[type[QuireError], int] = {
     errors.QuireError: 500,
@@ -25,6 +29,8 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownPage: 404,
     errors.UnknownThread: 404,
     errors.UnknownAnswer: 404,
+    errors.UnknownWorkflow: 404,
+    errors.UnknownKey: 404,
     errors.UnknownStream: 404,
     errors.BadSettings: 500,
     errors.IngestError: 500,
@@ -43,11 +49,68 @@ STATUS: dict[type[QuireError], int] = {
     errors.DataFolderBusy: 503,
     errors.AnswerInterrupted: 503,
     errors.AnswerTimedOut: 504,
+    errors.StoreMismatch: 503,
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
     errors.ModelMisbehaved: 502,
+    errors.AccessDenied: 403,
+    errors.KeyNeeded: 401,
+    errors.NotAllowed: 403,
+    errors.TooBusy: 503,
+    errors.RateLimited: 429,
+    errors.LimitsUnavailable: 503,
 }
+
+READERS: dict[type[QuireError], str] = {
+    errors.SearchIndexError: "The book cannot be searched right now.",
+    errors.EmbedderUnavailable: "The book cannot be searched right now.",
+}
+"""What is said instead of an error's own words, which are for the operator and go to the log."""
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong, in the shape of RFC 9457."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    type: str = "about:blank"
+    title: str
+    """The status in words."""
+    status: int
+    detail: str
+    """What went wrong, for a person to read."""
+    code: str
+    """What went wrong, for a program to read."""
+    suggested_action: str
+    """What can be done about it."""
+    request_id: str
+    """The request's id, to report it by."""
+    errors: list[FieldProblem] | None = None
+    """For `InvalidRequest`: what is wrong with which field."""
+
+
+REF = "#/components/schemas/{model}"
+
+
+def _documented(status: int) -> dict[str, Any]:
+    schema = {"$ref": REF.format(model="Problem")}
+    content = {"application/problem+json": {"schema": schema}}
+    return {"description": HTTPStatus(status).phrase, "content": content}
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: _documented(status)
+    for status in (400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 502, 503, 504)
+}
+"""What any route may answer instead of what it is for."""
 
 
 def problem(
@@ -70,10 +133,25 @@ def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
     """Describe one of Quire's own errors; one of no kind is what nobody foresaw."""
     if type(error) is QuireError:
         return unexpected_problem(request_id)
-    status = STATUS[type(error)]
+    said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), str(error))
     return problem(
-        status, type(error).__name__, str(error), action=error.advice, request_id=request_id
+        STATUS[type(error)],
+        type(error).__name__,
+        said,
+        action=error.advice,
+        request_id=request_id,
     )
+
+
+def refusal(error: QuireError, scope: Scope) -> JSONResponse:
+    """Answer a request with one of Quire's own errors."""
+    body = problem_of(error, str(scope.get("request_id", "")))
+    if body["detail"] != str(error):
+        LOG.error("%s in request %s: %s", body["code"], body["request_id"], error)
+    headers = {"Retry-After": str(error.retry_after)} if error.retryable else {}
+    if body["status"] == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="quire"'
+    return respond(body, headers)
 
 
 def request_id_of(request: Request) -> str:
@@ -81,17 +159,53 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
-def _respond(body: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
+def respond(body: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
+    """Answer a request with a problem."""
     return JSONResponse(body, body["status"], headers, media_type="application/problem+json")
+
+
+HTTP_WORDS = {
+    400: ("The request's body cannot be read.", "Send JSON in UTF-8."),
+    404: ("There is nothing at this address.", "See `/docs` for what there is."),
+    405: ("This address does not take that method.", "Use one of those in the `Allow` header."),
+}
+"""What is said of, and can be done about, what the framework refuses by itself."""
+
+
+def allowed_methods(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
+    """Give the methods of an address over all of its routes; the framework names one route's."""
+    known = list(routes)
+    return [
+        method
+        for method in METHODS
+        if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in known)
+    ]
+
+
+def document(app: FastAPI) -> None:
+    """Describe the one shape where the API is described.
+
+    The framework would describe it as `application/json`, which it is not sent as.
+    """
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        schema = describe()
+        own = Problem.model_json_schema(ref_template=REF)
+        parts = {**own.pop("$defs"), "Problem": own}
+        schema["components"]["schemas"] |= parts
+        return schema
+
+    app.openapi = described  # type: ignore[method-assign]
 
 
 def add_handlers(app: FastAPI) -> None:
     """Answer every kind of failure in the one shape."""
+    document(app)
 
     @app.exception_handler(QuireError)
     async def ours(request: Request, error: QuireError) -> JSONResponse:
-        body = problem_of(error, request_id_of(request))
-        return _respond(body, {"Retry-After": RETRY_AFTER} if error.retryable else None)
+        return refusal(error, request.scope)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -103,7 +217,7 @@ def add_handlers(app: FastAPI) -> None:
             for entry in error.errors()
         ]
         said = "; ".join(f"{f['field']}: {f['message']}" for f in fields)
-        return _respond(
+        return respond(
             problem(
                 422,
                 "InvalidRequest",
@@ -116,16 +230,25 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
-        code = HTTPStatus(error.status_code).phrase.title().replace(" ", "")
-        body = problem(
-            error.status_code, code, str(error.detail), request_id=request_id_of(request)
-        )
-        return _respond(body, dict(error.headers) if error.headers else None)
+        status = HTTPStatus(error.status_code)
+        code = status.phrase.title().replace(" ", "")
+        headers = dict(error.headers or {})
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(allowed_methods(app.router.routes, request.scope))
+        said, action = HTTP_WORDS.get(status, (str(error.detail), ""))
+        body = problem(status, code, said, action=action, request_id=request_id_of(request))
+        return respond(body, headers)
 
     @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        LOG.error("unexpected error in request %s", request_id_of(request), exc_info=error)
-        return _respond(unexpected_problem(request_id_of(request)))
+    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+        return unexpected(error, request.scope)
+
+
+def unexpected(error: Exception, scope: Scope) -> JSONResponse:
+    """Answer a request that broke; the log gets what the caller must not see."""
+    request_id = str(scope.get("request_id", ""))
+    LOG.error("unexpected error in request %s", request_id, exc_info=error)
+    return respond(unexpected_problem(request_id))
 
 
 def unexpected_problem(request_id: str) -> dict[str, Any]:

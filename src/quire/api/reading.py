@@ -11,6 +11,7 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from pydantic import BaseModel
 
+from quire.api.door import needs
 from quire.domain import Chunk
 from quire.errors import UnknownPage
 from quire.index.library import DiskLibrary
@@ -39,7 +40,7 @@ _STYLE = (
 
 def reading_router(library: DiskLibrary) -> APIRouter:
     """Make `/books` and the reading pages below `/read`."""
-    router = APIRouter(tags=["books"])
+    router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 
     @router.get("/books")
     async def list_books() -> list[BookSummary]:

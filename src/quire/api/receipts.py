@@ -10,6 +10,7 @@ from pydantic import UUID4, BaseModel, ConfigDict, Field
 from quire.answer.receipts import Receipts
 from quire.answer.records import Receipt, filters_record
 from quire.answer.replay import Replay
+from quire.api.callers import Visible
 from quire.api.contracts.chat import (
     CheckedClaim,
     Metrics,
@@ -17,6 +18,7 @@ from quire.api.contracts.chat import (
     checked_claim,
     metrics_of,
 )
+from quire.api.door import needs
 from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
 
 AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
@@ -159,20 +161,20 @@ class AnswerReplay(Wire):
 
 def receipts_router(receipts: Receipts) -> APIRouter:
     """Make the routes under `/answers`."""
-    router = APIRouter(prefix="/answers", tags=["answers"])
+    router = APIRouter(prefix="/answers", tags=["answers"], dependencies=[needs("ask")])
 
     @router.get("/{answer_id}")
-    async def read_receipt(answer_id: AnswerId) -> AnswerReceipt:
+    async def read_receipt(answer_id: AnswerId, visible: Visible) -> AnswerReceipt:
         """Read the full record of one answer."""
-        return receipt_to_wire(await receipts.read(str(answer_id)))
+        return receipt_to_wire(await receipts.read(str(answer_id), owner=visible))
 
     @router.post("/{answer_id}/replay")
-    async def replay_answer(answer_id: AnswerId) -> AnswerReplay:
+    async def replay_answer(answer_id: AnswerId, visible: Visible) -> AnswerReplay:
         """Search and check again for one answer, against the book as it is now.
 
         Nothing is stored, and the model is not asked again.
         """
-        return replay_to_wire(await receipts.replay(str(answer_id)))
+        return replay_to_wire(await receipts.replay(str(answer_id), owner=visible))
 
     return router
 

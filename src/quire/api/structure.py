@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
+from quire.api.door import needs
 from quire.domain import Chunk, Excerpt, Heading
 from quire.errors import UnknownPage
 from quire.index.library import DiskLibrary
@@ -97,7 +98,7 @@ class SectionText(Wire):
 
 def structure_router(library: DiskLibrary) -> APIRouter:
     """Make the routes below `/books/{book}`."""
-    router = APIRouter(tags=["books"])
+    router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 
     @router.get("/books/{book}/toc")
     async def table_of_contents(

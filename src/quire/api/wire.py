@@ -10,6 +10,8 @@ from fastapi.sse import format_sse_event
 from pydantic import UUID4
 from starlette.types import Receive, Scope, Send
 
+from quire.api.callers import owner_of
+from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
 from quire.errors import BadRequest, QuireError, UnknownStream
 from quire.events import Event, Failed
@@ -43,14 +45,14 @@ async def send_stream(
     streams: Streams, events: AsyncGenerator[Event, None], request: Request, write: Write
 ) -> Response:
     """Start the pipeline; a failure before the first event still has its own status."""
-    identity, frames = await streams.begin(events, write, owner_of(request))
+    identity, frames = await streams.begin(events, write, owner_of(request) or "")
     return _stream(identity, frames, 0, write)
 
 
 async def resume_stream(streams: Streams, last: str, request: Request, write: Write) -> Response:
     """Go on with a stream behind the event that the reader saw last."""
     identity, number = _place(last)
-    frames = await streams.resume(identity, number, owner_of(request))
+    frames = await streams.resume(identity, number, owner_of(request) or "")
     if frames is None:
         # Also what tells an EventSource not to come again.
         return Response(status_code=204)
@@ -59,7 +61,7 @@ async def resume_stream(streams: Streams, last: str, request: Request, write: Wr
 
 def streams_router(streams: Streams) -> APIRouter:
     """Make the route `/streams/{id}`, for readers that cannot send a POST twice."""
-    router = APIRouter(tags=["streams"])
+    router = APIRouter(tags=["streams"], dependencies=[needs("ask")])
 
     @router.get(
         "/streams/{stream_id}",
@@ -86,11 +88,6 @@ def streams_router(streams: Streams) -> APIRouter:
         return await resume_stream(streams, last, request, _writer(request_id_of(request)))
 
     return router
-
-
-def owner_of(request: Request) -> str:
-    """Give whose the request is, where the service knows its callers."""
-    return str(request.scope.get("owner", ""))
 
 
 def _place(event_id: str) -> tuple[str, int]:

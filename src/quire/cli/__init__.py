@@ -17,7 +17,9 @@ COMMANDS = {
     "export": "Write a book's index into one file.",
     "import": "Take in a book from such a file.",
     "serve": "Serve the books over HTTP, with a chat page.",
+    "keys": "Make, list and revoke the keys that callers of the service show.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
+    "db": "Show or upgrade the database of conversations.",
     "answers": "List answers, and what the book does not support in them.",
     "bench": "Measure answers on question sets.",
 }

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import click
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.markup import escape
 
 from quire.cli.options import data_option, settings_from
 from quire.compose import build_threads
-from quire.conversation import AnswerEntry
+from quire.conversation import ANYONE, AnswerEntry
 from quire.domain import AnswerState
 from quire.settings import Settings
 
@@ -18,7 +19,7 @@ from quire.settings import Settings
 @click.command()
 @click.option(
     "--state",
-    type=click.Choice(["processing", "validated", "delivered", "flagged"]),
+    type=click.Choice(get_args(AnswerState)),
     help="Only those in this state.",
 )
 @click.option("--flagged", is_flag=True, help="The same as --state flagged.")
@@ -49,6 +50,6 @@ async def _read(settings: Settings, state: AnswerState | None, limit: int) -> Se
     threads = build_threads(settings)
     await threads.open()
     try:
-        return await threads.answers(state=state, limit=limit, offset=0)
+        return await threads.answers(state=state, limit=limit, offset=0, owner=ANYONE)
     finally:
         await threads.close()

@@ -16,7 +16,7 @@ from quire.cli.options import (
     settings_from,
 )
 from quire.compose import build
-from quire.domain import Answer, Question
+from quire.domain import NOTICES, Answer, Question
 from quire.errors import BadRequest
 from quire.events import Done, Sentence
 from quire.settings import Settings
@@ -82,6 +82,8 @@ async def _ask(settings: Settings, question: Question) -> None:
         console.print()
         if answer.citations:
             _print_sources(console, answer)
+    for notice in answer.notices:
+        console.print(f"\n{NOTICES[notice]}", highlight=False)
     console.print(
         f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
         f"follow up with --thread {answer.thread_id};\n"

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli import bench_grounding, bench_retrieval
+from quire.cli import bench_confidence, bench_grounding, bench_retrieval
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import build
 from quire.evals.conversations import follow, read_conversations
@@ -25,6 +25,7 @@ def command() -> None:
 
 for one in (
     bench_retrieval.retrieval,
+    bench_confidence.confidence,
     bench_grounding.grounding,
     bench_grounding.adversarial,
     bench_grounding.scripted,

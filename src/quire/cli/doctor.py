@@ -143,6 +143,6 @@ def _store(settings: Settings) -> str:
     async def look() -> str:
         async with build(settings) as services:
             await services.threads.ping()
-        return settings.database_url or "SQLite in the data folder"
+        return str(services.threads.database)
 
     return asyncio.run(look())

@@ -11,6 +11,7 @@ from rich.text import Text
 from quire.answer.records import PassageRecord, Receipt
 from quire.cli.options import data_option, settings_from
 from quire.compose import build
+from quire.conversation import ANYONE
 from quire.domain import Claim, Prefix
 from quire.settings import Settings
 
@@ -32,7 +33,7 @@ def command(answer_id: str, as_json: bool, data_dir: Path | None) -> None:
 
 async def _read(settings: Settings, answer_id: str) -> Receipt:
     async with build(settings) as services:
-        return await services.receipts.read(answer_id)
+        return await services.receipts.read(answer_id, owner=ANYONE)
 
 
 def print_receipt(receipt: Receipt, console: Console) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 from quire.answer.replay import PassageChange, Replay
 from quire.cli.options import data_option, settings_from
 from quire.compose import build
+from quire.conversation import ANYONE
 from quire.errors import QuireError
 from quire.settings import Settings
 
@@ -45,7 +46,7 @@ def command(answer_id: str, as_json: bool, data_dir: Path | None) -> None:
 
 async def _replay(settings: Settings, answer_id: str) -> Replay:
     async with build(settings) as services:
-        return await services.receipts.replay(answer_id)
+        return await services.receipts.replay(answer_id, owner=ANYONE)
 
 
 def print_replay(replay: Replay, console: Console) -> None:

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from quire.access.options import is_loopback
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.lock import serving_alone
 from quire.cli.options import book_option, data_option, settings_from
+from quire.compose import build_keys
 from quire.errors import BadSettings, UnknownBook
 from quire.settings import Settings
 
@@ -31,6 +34,7 @@ SPARE = 5
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--host", help="Address to listen on (QUIRE_SERVE__HOST).")
 @click.option("--port", type=int, help="Port; 0 takes a free one (QUIRE_SERVE__PORT).")
+@click.option("--open", "opened", is_flag=True, help="Let anyone ask (QUIRE_ACCESS__MODE=open).")
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Processes that serve (QUIRE_SERVE__WORKERS)."
 )
@@ -38,8 +42,9 @@ SPARE = 5
 @book_option
 @data_option
 def command(
-    path: Path | None,
     *,
+    path: Path | None,
+    opened: bool,
     show_settings: bool,
     book: str | None,
     data_dir: Path | None,
@@ -48,9 +53,13 @@ def command(
     """Serve the books over HTTP; with PATH, ingest that book first."""
     console = Console(stderr=True)
     settings = _with_options(settings_from(data_dir, book=book), given)
+    if opened:
+        access = settings.access.model_copy(update={"mode": "open"})
+        settings = settings.model_copy(update={"access": access})
     if show_settings:
         click.echo(settings.model_dump_json(indent=2))
         return
+    _check_keys(settings)
     if path is not None:
         run_ingest(Job(path=path, book=book, kind=None, settings=settings), console)
     _serve(settings, console)
@@ -59,6 +68,23 @@ def command(
 def _with_options(settings: Settings, given: dict[str, object]) -> Settings:
     changes = {name: value for name, value in given.items() if value is not None}
     return settings.model_copy(update={"serve": settings.serve.model_copy(update=changes)})
+
+
+def _check_keys(settings: Settings) -> None:
+    """See that a service which others can reach does not stand open by accident.
+
+    Raises:
+        BadSettings: it would.
+    """
+    host = settings.serve.host
+    if is_loopback(host) or settings.access.mode == "open":
+        return
+    keys = asyncio.run(build_keys(settings).all())
+    if not any(key.holds(datetime.now(UTC)) for key in keys):
+        raise BadSettings(
+            f"Quire does not listen on {host} without a key: make one with `quire keys create "
+            "NAME`, or let anyone ask with `quire serve --open` (QUIRE_ACCESS__MODE=open)."
+        )
 
 
 def _serve(settings: Settings, console: Console) -> None:
@@ -70,6 +96,7 @@ def _serve(settings: Settings, console: Console) -> None:
 
     if not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
+    asyncio.run(_create_tables(settings))
     with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
         several = settings.serve.workers > 1
         # Each worker builds its own: the engine does not survive a copy of its process.
@@ -82,6 +109,8 @@ def _serve(settings: Settings, console: Console) -> None:
             log_level="warning",
             log_config=None,
             workers=settings.serve.workers,
+            # Which proxies to believe is for `QUIRE_ACCESS__TRUSTED_PROXIES` to say.
+            proxy_headers=False,
             # The streams end by themselves before that; this is for what does not.
             timeout_graceful_shutdown=int(settings.stream.drain_seconds) + SPARE,
         )
@@ -104,11 +133,11 @@ def _run(
         return
     # What is made once is made before there are several who would make it at the same time.
     build_embedder(settings, console.print).embed_query("ready")
-    asyncio.run(_create_tables(settings))
     Multiprocess(config, [listening]).run()
 
 
 async def _create_tables(settings: Settings) -> None:
+    """Open the database once, so that what is wrong with it is told in one sentence."""
     from quire.compose import build_journal, build_threads
 
     for store in (build_threads(settings), build_journal(settings)):

@@ -2,7 +2,8 @@
 
 A set is a folder with `data.jsonl` (`id`, `context`, `response`, `label` with 1 for unsupported,
 `spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims and
-checked as the service does with an answer, and is as bad as its least supported claim.
+checked as the service does with an answer; what its claims come to is their geometric mean, which
+on the responses that the judge was fitted with tells more than the least supported claim does.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from quire.domain import VerdictKind
@@ -27,6 +29,8 @@ PASSAGE = 1200
 """Characters of a passage, about as many as a chunk of a book has."""
 THRESHOLD = 0.5
 """The score from which a claim counts as unsupported, for judges that name none of their own."""
+LEAST = 0.001
+"""No single claim counts as less likely, so that one cannot hide all others."""
 _NUMBERED = re.compile(r"^passage \d+:", re.M | re.I)
 
 Progress = Callable[[int, int], None]
@@ -79,8 +83,10 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """How likely something in it is unsupported: the worst claim; 0 if nothing is claimed."""
-        return max((1 - claim.supported for claim in self.claims), default=0.0)
+        """How likely something in it is unsupported: all claims count; 0 if nothing is claimed."""
+        if not self.claims:
+            return 0.0
+        return 1 - geometric_mean(max(claim.supported, LEAST) for claim in self.claims)
 
     @property
     def withheld(self) -> bool:

@@ -34,6 +34,7 @@ class DiskLibrary:
 
     def books(self) -> list[Manifest]:
         """List the current revision of every book."""
+        self._check_folder()
         if not self._folder.is_dir():
             return []
         folders = (current_revision(book) for book in sorted(self._folder.iterdir()))
@@ -57,10 +58,7 @@ class DiskLibrary:
         if name != Path(name).name:
             # A name is one folder's, never a path out of the library.
             raise UnknownBook(f"There is no book {name!r}.{self._known()}")
-        try:
-            stamp = (self._folder / name / "current").stat().st_mtime_ns
-        except (OSError, ValueError) as error:
-            raise UnknownBook(f"There is no book {name!r}.{self._known()}") from error
+        stamp = self._stamp(name)
         opened = self._opened.get(name)
         if opened and opened.stamp == stamp:
             return opened.index
@@ -74,6 +72,29 @@ class DiskLibrary:
         for opened in self._opened.values():
             opened.index.close()
         self._opened.clear()
+
+    def _stamp(self, name: str) -> int:
+        try:
+            return (self._folder / name / "current").stat().st_mtime_ns
+        except PermissionError as error:
+            raise IndexUnavailable(f"The index of {name!r} cannot be read: {error}.") from error
+        except (OSError, ValueError) as error:
+            self._check_folder()
+            raise UnknownBook(f"There is no book {name!r}.{self._known()}") from error
+
+    def _check_folder(self) -> None:
+        """See that the books' folder can be read; one that was never there has no books.
+
+        Raises:
+            IndexUnavailable: it cannot, or books were read there before.
+        """
+        try:
+            next(self._folder.iterdir(), None)
+        except FileNotFoundError as error:
+            if self._opened:
+                raise IndexUnavailable(f"{self._folder} is gone.") from error
+        except OSError as error:
+            raise IndexUnavailable(f"{self._folder} cannot be read: {error}.") from error
 
     def _load(self, name: str) -> EdgeIndex:
         folder = current_revision(self._folder / name)

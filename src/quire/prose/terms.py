@@ -59,7 +59,7 @@ def _expand(word: str) -> tuple[str, ...]:
     # marks between them, only what is long enough is a word: `LaserScan` has two, `QoS` has none.
     least = CAMEL_PART if lower.isalpha() else 2
     # A type is asked for without its package: `TwistStamped` of `geometry_msgs/msg/TwistStamped`.
-    types = [t.lower() for t in _JOINT.split(word) if _CAMEL.search(t)] if least == 2 else []
+    types = [t.lower() for t in _JOINT.split(word) if _CAMEL.search(t) and t != word]
     found = (*types, *(p for p in parts if len(p) >= least and p not in STOPWORDS))
     return (whole, *(stem(p) for p in found))
 

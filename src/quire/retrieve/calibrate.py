@@ -17,7 +17,7 @@ from quire.errors import BadSettings
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
 
-FADE = 0.1
+FADE = 0.04
 """How much of the similarity is gone for a passage that is merely in the same book."""
 
 EMBEDDED = "granite-embedding-30m-english.json"
@@ -42,12 +42,33 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """What answering from a threshold on means."""
+
+    threshold: float
+    wrong: float
+    """Share of the answers to questions that the book does not answer."""
+    answered: float
+    """Share of all questions that are answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """What was fitted for one embedder and one reader."""
 
     answerability: Logistic
     fitted: bool = True
     """Whether it was fitted for the embedder in use, and not taken over from another."""
+    risks: tuple[Risk, ...] = ()
+    """What was measured on questions that fitted nothing, by rising threshold."""
+
+    def threshold_for(self, target: float) -> float:
+        """Give the lowest threshold with which at most `target` of the answers are wrong.
+
+        Where none is safe enough, the highest that was measured.
+        """
+        safe = (risk.threshold for risk in self.risks if risk.wrong <= target)
+        return next(safe, self.risks[-1].threshold if self.risks else 1.0)
 
 
 def calibration_file(embedder: str) -> str:
@@ -70,17 +91,22 @@ def load_calibration(embedder: str, own: Path | None = None) -> Calibration:
     for folder in (own, shipped):
         file = folder / calibration_file(embedder) if folder else None
         if file and file.is_file():
-            return Calibration(_fitted(file))
-    embedded = _fitted(shipped / EMBEDDED)
+            return _fitted(file)
+    embedded = _fitted(shipped / EMBEDDED).answerability
     weights = dict(embedded.weights)
     kept = sum(weights.pop(name, 0.0) * value for name, value in TYPICAL.items())
     return Calibration(Logistic(embedded.bias + kept, weights), fitted=False)
 
 
-def _fitted(file: Traversable) -> Logistic:
+def _fitted(file: Traversable) -> Calibration:
     try:
         fitted = json.loads(file.read_text("utf-8"))["answerability"]
-        return Logistic(float(fitted["bias"]), {k: float(w) for k, w in fitted["weights"].items()})
+        weights = {name: float(weight) for name, weight in fitted["weights"].items()}
+        risks = fitted.get("held_out", {}).get("risk", ())
+        return Calibration(
+            Logistic(float(fitted["bias"]), weights),
+            risks=tuple(Risk(*(float(figure) for figure in risk)) for risk in risks),
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSettings(f"{file} is no calibration; fit it again, or delete it.") from error
 

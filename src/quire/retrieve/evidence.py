@@ -29,7 +29,9 @@ UNREAD = -12.0
 
 _ANAPHOR = re.compile(
     r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
-    r"|otherwise|however|therefore|hence|thus|instead|for this reason|then|so|but|and|also)\b",
+    r"|otherwise|however|therefore|hence|thus|instead|consequently|accordingly|then|so|but|and|also"
+    r"|for (?:this|that|these|those) reasons?|because of (?:this|that)|as a (?:result|consequence)"
+    r"|in (?:this|that|such a|these|those) (?:case|way|manner|situation)s?)\b",
     re.I,
 )
 

@@ -25,13 +25,14 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import CreateTable
 
 from quire.errors import StoreUnavailable
+from quire.threads.database import make_engine, read_url
 
+POOL = 5
 DOWN = "Running answers cannot be kept or read right now."
 METADATA = MetaData()
 
@@ -99,9 +100,9 @@ class Batch:
 class Journal:
     """Streams and their events, for the processes that serve the same database."""
 
-    def __init__(self, url: str | URL) -> None:
+    def __init__(self, url: str) -> None:
         """Use the database at `url`; nothing is opened yet."""
-        self._engine: AsyncEngine = create_async_engine(url)
+        self._engine: AsyncEngine = make_engine(read_url(url), pool_size=POOL)
         if self._engine.dialect.name == "sqlite":
             event.listen(self._engine.sync_engine, "connect", _tune_sqlite)
 

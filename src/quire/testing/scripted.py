@@ -33,24 +33,30 @@ def streams(words: Sequence[str], pause: float) -> Model:
     """Make a model that writes word by word, as fast as a large one does."""
 
     async def events(_: ModelCall) -> AsyncIterator[Any]:
-        for number, word in enumerate(words):
+        async for event in text_stream(words):
             await asyncio.sleep(pause)
-            yield ResponseTextDeltaEvent(
-                type="response.output_text.delta",
-                item_id="message",
-                output_index=0,
-                content_index=0,
-                delta=word,
-                logprobs=[],
-                sequence_number=number,
-            )
-        yield ResponseCompletedEvent(
-            type="response.completed",
-            response=_response("".join(words)),
-            sequence_number=len(words),
-        )
+            yield event
 
     return ScriptedModel([ModelStep.stream(events)])
+
+
+async def text_stream(words: Sequence[str]) -> AsyncIterator[Any]:
+    """Give the events of a model that writes these words."""
+    for number, word in enumerate(words):
+        yield ResponseTextDeltaEvent(
+            type="response.output_text.delta",
+            item_id="message",
+            output_index=0,
+            content_index=0,
+            delta=word,
+            logprobs=[],
+            sequence_number=number,
+        )
+    yield ResponseCompletedEvent(
+        type="response.completed",
+        response=_response("".join(words)),
+        sequence_number=len(words),
+    )
 
 
 def _response(text: str) -> Response:

@@ -6,7 +6,8 @@ from quire.answer.models import ModelFor, choose_model
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
-from quire.compose import Services, books_folder
+from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
+from quire.compose import Services, books_folder, build_threads, build_workflows
 from quire.index.library import DiskLibrary
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
@@ -14,7 +15,6 @@ from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.search import Searcher
 from quire.settings import Settings
 from quire.testing.doubles import HashEmbedder, WordReader
-from quire.threads.store import SqlThreadStore
 from quire.verify.judges import LexicalJudge
 
 PLAIN_CALIBRATION = Calibration(answerability=Logistic(1.0, {"reader": 8.0}))
@@ -28,16 +28,23 @@ def build_services(
     model: ModelFor | None = None,
     judge: Judge | None = None,
     options: AnswerOptions | None = None,
+    workflows: tuple[WorkflowOptions, ...] = DEFAULT_WORKFLOWS,
 ) -> Services:
     """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
-    settings = Settings(data_dir=data_dir)
+    settings = Settings(data_dir=data_dir, answer=options or AnswerOptions(), workflows=workflows)
     embedder = embedder or HashEmbedder()
     library = DiskLibrary(books_folder(settings), embedder=embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
-    threads = SqlThreadStore(f"sqlite+aiosqlite:///{data_dir / 'threads.db'}")
+    threads = build_threads(settings)
     chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
-    pipeline = Pipeline(library, searcher, judge, threads, chosen, options or settings.answer)
+
+    def answering(name: str | None, answer: AnswerOptions) -> Pipeline:
+        used = (name, choose_model(name, evidence)) if name else chosen
+        return Pipeline(library, searcher, judge, threads, used, answer)
+
+    pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
-    return Services(settings, embedder, library, searcher, threads, pipeline, receipts)
+    named = build_workflows(settings, threads, answering)
+    return Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)

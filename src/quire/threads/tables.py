@@ -1,9 +1,13 @@
-"""The tables behind conversations: a row a thread, a row a message."""
+"""The tables behind conversations: a row a thread, a row a message.
+
+A change here needs a migration beside those in `migrations/versions`.
+"""
 
 from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     DateTime,
     Dialect,
@@ -16,7 +20,11 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    false,
 )
+
+VERSION_TABLE = "quire_schema"
+"""Says how far a database has been migrated; other programs may keep tables in the same one."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -36,19 +44,40 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Prose(TypeDecorator[str]):
+    """Any text that a reader may send; what PostgreSQL or UTF-8 cannot hold becomes `�`."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _: Dialect) -> str | None:
+        """Store what can be stored everywhere."""
+        if value is None:
+            return None
+        return value.replace("\0", "�").encode("utf-8", "replace").decode("utf-8")
+
+
 METADATA = MetaData()
+ThreadId = String(200)
 
 THREADS = Table(
     "threads",
     METADATA,
-    Column("id", String(36), primary_key=True),
+    Column("id", ThreadId, primary_key=True),
     Column("book", String(64), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("message_count", Integer, nullable=False, default=0),
     Column("topic_summary", String(200)),
     Column("metadata", JSON, nullable=False, default=dict),
+    Column("owner", String(200)),
+    Column("contract", String(32), nullable=False, server_default="chat"),
+    Column("state", String(10), nullable=False, server_default="active"),
+    # Whether someone gave it its summary, which then stays.
+    Column("titled", Boolean, nullable=False, server_default=false()),
     Index("threads_by_update", "updated_at"),
+    Index("threads_by_owner", "owner", "updated_at"),
+    Index("threads_by_state", "state", "updated_at"),
 )
 
 ANSWERS = Table(
@@ -56,22 +85,26 @@ ANSWERS = Table(
     METADATA,
     Column("id", String(36), primary_key=True),
     # No foreign key: an answer is logged before its thread exists.
-    Column("thread_id", String(36), nullable=False, index=True),
+    Column("thread_id", ThreadId, nullable=False, index=True),
     Column("book", String(64), nullable=False),
-    Column("question", Text, nullable=False),
+    Column("question", Prose, nullable=False),
     Column("state", String(10), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("owner", String(200)),
+    # The process that makes it; see `alive.py`.
+    Column("worker", String(36)),
     Index("answers_by_state", "state", "created_at"),
+    Index("answers_by_time", "created_at"),
 )
 
 MESSAGES = Table(
     "messages",
     METADATA,
-    Column("thread_id", String(36), ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("thread_id", ThreadId, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("id", String(36), nullable=False, unique=True),
     Column("role", String(10), nullable=False),
-    Column("content", Text, nullable=False),
+    Column("content", Prose, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("confidence", Float),
     Column("record", JSON, nullable=False, default=dict),

@@ -1,91 +1,40 @@
 """The native contract: `POST /chat/run` and `POST /chat/stream`."""
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    field_validator,
-    model_validator,
+from pydantic import Field, StringConstraints, ValidationInfo, WithJsonSchema, field_validator
+
+from quire.api.contract import SessionRules, WireEvent
+from quire.api.fields import (
+    PREVIEW,
+    BookFilters,
+    Uuid4,
+    Wire,
+    clipped,
+    dump,
+    is_fully_grounded,
+    keepable,
+    not_fully_supported,
 )
-
-from quire.api.contract import WireEvent
 from quire.domain import (
+    NOTICES,
     SELECTION_LENGTH,
     Answer,
     Citation,
     Claim,
     Confidence,
-    Filters,
     Hit,
-    Prefix,
+    Level,
     Question,
-    Wanted,
 )
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
-PREVIEW = 500
-UUID_VERSION = 4
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-
-
-class Wire(BaseModel):
-    """A model on the wire; the words under each field appear in the API's documentation."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
-
-
-class BeginsWith(Wire):
-    """Matches whatever begins with `prefix`."""
-
-    prefix: str = Field(max_length=1000)
-
-
-Value = Annotated[str, StringConstraints(max_length=1000)] | BeginsWith
-Values = Value | Annotated[list[Value], Field(max_length=20)] | None
-
-
-class ChatFilters(Wire):
-    """Restricts the search to parts of the book.
-
-    Each field takes a text that must be equal, `{"prefix": "…"}`, or a list of these of which any
-    may match; where several fields are given, all must match.
-    """
-
-    chapter: Values = None
-    """Chapter title."""
-    section: Values = None
-    """Section title."""
-    url: Values = None
-    """Address of the section on the published site, with its anchor."""
-    source_file: Values = None
-    """Path of the page's source file below the book's folder."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known(cls, data: Any) -> Any:
-        said = data if isinstance(data, dict) else {}
-        unknown = [name for name in said if name not in cls.model_fields]
-        if unknown:
-            known = ", ".join(cls.model_fields)
-            raise ValueError(f"there is no filter {', '.join(map(repr, unknown))}; known: {known}")
-        return data
-
-    def wanted(self, name: str) -> Wanted:
-        """Give the values of one field."""
-        value: Values = getattr(self, name)
-        values = value if isinstance(value, list) else [value]
-        return tuple(
-            Prefix(one.prefix) if isinstance(one, BeginsWith) else one
-            for one in values
-            if one is not None
-        )
+Selected = Annotated[str, WithJsonSchema({"type": "string", "maxLength": SELECTION_LENGTH[1]})]
+LIVE_MESSAGES = 50
+ARCHIVED_AFTER = timedelta(hours=1)
 
 
 class ChatRequest(Wire):
@@ -93,7 +42,7 @@ class ChatRequest(Wire):
 
     message: Words
     """The question."""
-    session_id: str | None = None
+    session_id: Uuid4 | None = None
     """Continues a conversation; a UUID of version 4. Left out, a new one begins."""
     stream: bool = False
     """Whether `/chat/run` answers with server-sent events."""
@@ -101,36 +50,31 @@ class ChatRequest(Wire):
     """How many passages to retrieve."""
     similarity_threshold: float = Field(0.7, ge=0.0, le=1.0)
     """Least similarity of a passage that may be used."""
-    filters: ChatFilters | None = None
+    filters: BookFilters | None = None
     """Where to search."""
     book: str | None = Field(None, max_length=64)
     """Which book; may be left out where there is only one."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
-    user_context: str | None = Field(None, max_length=SELECTION_LENGTH[1], validate_default=True)
+    user_context: Selected | dict[str, Any] | None = Field(None, validate_default=True)
     """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
-    only source: nothing is retrieved, and what was said before does not count."""
+    only source: nothing is retrieved, and what was said before does not count. An object is kept
+    with the conversation, and the answer does not depend on it."""
 
     @field_validator("user_context")
     @classmethod
-    def _has_context(cls, value: str | None, info: ValidationInfo) -> str | None:
-        least, _ = SELECTION_LENGTH
-        if info.data.get("context_mode") == "user_provided" and len((value or "").strip()) < least:
+    def _has_context(
+        cls, value: str | dict[str, Any] | None, info: ValidationInfo
+    ) -> str | dict[str, Any] | None:
+        if isinstance(value, dict):
+            keepable(value)
+        least, most = SELECTION_LENGTH
+        selected = value.strip() if isinstance(value, str) else ""
+        if isinstance(value, str) and len(value) > most:
+            raise ValueError(f"may have {most} characters at most")
+        if info.data.get("context_mode") == "user_provided" and len(selected) < least:
             raise ValueError(f"is required in mode user_provided, with at least {least} characters")
         return value
-
-    @field_validator("session_id")
-    @classmethod
-    def _uuid4(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            parsed = UUID(value)
-        except ValueError as error:
-            raise ValueError("must be a UUID of version 4") from error
-        if parsed.version != UUID_VERSION:
-            raise ValueError("must be a UUID of version 4")
-        return str(parsed)
 
 
 class Source(Wire):
@@ -139,6 +83,7 @@ class Source(Wire):
     number: int
     """The `[n]` that points here."""
     chunk_id: str
+    """The passage's UUID; it stays while the passage keeps its place in the book."""
     chunk_text: str = Field(max_length=PREVIEW)
     """The passage, cut to 500 characters."""
     similarity_score: float = Field(ge=0, le=1)
@@ -146,10 +91,13 @@ class Source(Wire):
     cosine: float = Field(ge=0, le=1)
     """The raw cosine of the embeddings."""
     chapter: str
+    """Title of the chapter."""
     section: str
+    """Title of the section."""
     url: str
     """The section on the published site."""
     source_file: str
+    """Path of the page's source below the book's folder."""
     chunk_index: int
     """Position among the passages of its page, from 1."""
     content_hash: str
@@ -168,12 +116,17 @@ class Quote(Wire):
     number: int
     """The source it stands in."""
     chunk_id: str
+    """The passage it stands in."""
     chapter: str
+    """Title of the chapter."""
     section: str
+    """Title of the section."""
     quote: str
     """Byte for byte what the passage, its heading or the selection says between the offsets."""
     start: int
+    """Where it begins, in characters."""
     end: int
+    """Where it ends."""
     url: str
     """Opens the published page at that sentence; empty for the reader's own text."""
     of: Literal["text", "heading", "selection", "own_text"] = "text"
@@ -187,54 +140,109 @@ class CheckedClaim(Wire):
     """One statement of the answer and whether the book says so."""
 
     text: str
+    """The statement."""
     start: int
     """Where it begins in `response`; of one that was withheld, where it would have."""
     end: int
+    """Where it ends."""
     verdict: Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
     """`contradicted`: the book says otherwise; the citations then say what it says."""
     probability: float = Field(ge=0, le=1)
+    """How likely the book supports it."""
     citations: list[Quote]
+    """The sentences of the book that prove it."""
 
 
 class Metrics(Wire):
     """How good the retrieved passages are."""
 
     average_similarity: float = Field(ge=0, le=1)
+    """Mean similarity of the passages used."""
     min_similarity: float = Field(ge=0, le=1)
+    """That of the weakest."""
     max_similarity: float = Field(ge=0, le=1)
+    """That of the best."""
     num_chunks: int = Field(ge=0)
+    """How many passages are used."""
     chunk_diversity: float = Field(ge=0, le=1)
-    confidence_level: Literal["high", "medium", "low", "insufficient"]
+    """How much they differ: 1 less their mean similarity to each other."""
+    confidence_level: Level
+    """What the mean and the number come to."""
     should_answer: bool
+    """Whether that is enough to answer."""
+    has_sufficient_context: bool = False
+    """Whether it is enough to answer without a disclaimer."""
     answerability: float = Field(ge=0, le=1)
     """Probability that the passages hold the answer."""
+    correctness: float | None = Field(default=None, ge=0, le=1)
+    """Probability that the answer is right and supported; `null` until it is complete, and for
+    what was not searched for."""
 
 
 class StageTimings(Wire):
     """Milliseconds spent in each stage."""
 
     retrieve_ms: float
+    """Searching."""
     answer_ms: float
+    """Writing."""
     verify_ms: float
+    """Checking."""
     total_ms: float
+    """All of it."""
+
+
+class Usage(Wire):
+    """What the model took."""
+
+    total_tokens: int = Field(ge=0)
+    """Tokens read and written."""
+
+
+class ChatGrounding(Wire):
+    """Whether the answer says only what its source says."""
+
+    is_fully_grounded: bool
+    """Whether every statement shown is supported as a whole."""
+    unsupported_claims: list[str]
+    """What the model claimed and the source does not fully support, shown or withheld."""
+
+
+class ChatNotice(Wire):
+    """Something that was down while the question was answered."""
+
+    code: Literal["not_kept", "embedded_answer"]
+    detail: str
+    """The same in words."""
 
 
 class ChatResponse(Wire):
     """An answer whose every sentence was checked, or a refusal that says so."""
 
     response: str = Field(min_length=1)
+    """The answer, with `[n]` behind each sentence for its source."""
     confidence: float = Field(ge=0, le=1)
     """Average similarity of the passages used."""
     sources: list[Source]
+    """What the answer rests on; for a refusal, what came nearest."""
     session_id: str
+    """Pass it on to ask a follow-up."""
     timestamp: datetime
-    confidence_level: Literal["high", "medium", "low", "insufficient"]
+    """When the answer was finished, in UTC."""
+    confidence_level: Level
+    """Low answers carry a disclaimer; with insufficient evidence nothing is answered."""
     should_answer: bool
     """`false` when the book does not answer; `response` then says so."""
     answer_id: str
+    """What `/answers/{answer_id}` gives the full record by."""
+    query_id: str
+    """The same id, by the name that the query contract has for it."""
     claims: list[CheckedClaim]
+    """Every statement of the answer with its verdict."""
     unsupported_claims: list[str]
     """What the model claimed and the book does not support; by default not part of `response`."""
+    grounding: ChatGrounding
+    """Whether the answer says only what its source says."""
     standalone_question: str
     """The question as it was searched for."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
@@ -244,10 +252,20 @@ class ChatResponse(Wire):
     offer: Literal["whole_book"] | None
     """`whole_book` where the selection does not answer, but the book may: ask again without it."""
     metrics: Metrics
+    """How good the retrieved passages are."""
     timings: StageTimings
+    """Milliseconds spent in each stage."""
+    usage: Usage | None
+    """What the model took, where it counts that."""
     book: str
+    """The book asked about."""
     revision: str
+    """Its revision that was searched."""
     model: str
+    """Who wrote the answer."""
+    notices: list[ChatNotice]
+    """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
+    if the language model was down and the book is quoted instead."""
     cache_age_seconds: float | None
     """How long ago the answer was made, where the same was asked before; null if made now."""
 
@@ -260,18 +278,22 @@ class Chat:
     stream_path = "/chat/stream"
     request = ChatRequest
     response = ChatResponse
+    sessions = SessionRules(live=LIVE_MESSAGES, idle=ARCHIVED_AFTER, after="resumes")
 
     def question(self, body: ChatRequest) -> Question:
         """Read the request."""
-        filters = body.filters or ChatFilters()
         return Question(
             text=body.message,
             book=body.book,
             thread_id=body.session_id,
             top_k=body.top_k,
             threshold=body.similarity_threshold,
-            filters=Filters(**{name: filters.wanted(name) for name in ChatFilters.model_fields}),
-            selected_text=body.user_context if body.context_mode == "user_provided" else None,
+            filters=(body.filters or BookFilters()).read(),
+            selected_text=_selected(body),
+            contract=self.name,
+            noted={"user_context": body.user_context}
+            if isinstance(body.user_context, dict)
+            else {},
         )
 
     def reply(self, answer: Answer) -> ChatResponse:
@@ -286,17 +308,24 @@ class Chat:
             confidence_level=confidence.level,
             should_answer=confidence.should_answer,
             answer_id=answer.id,
+            query_id=answer.id,
             claims=[checked_claim(claim) for claim in answer.claims],
             unsupported_claims=[claim.text for claim in answer.unsupported],
+            grounding=ChatGrounding(
+                is_fully_grounded=is_fully_grounded(answer),
+                unsupported_claims=list(not_fully_supported(answer)),
+            ),
             standalone_question=answer.standalone_question,
             context_mode=answer.mode,
             missing_terms=list(answer.lacks),
             offer="whole_book" if answer.status == "not_in_selection" else None,
             metrics=metrics_of(confidence),
             timings=StageTimings(**asdict(answer.timings)),
+            usage=Usage(total_tokens=answer.tokens_used) if answer.tokens_used else None,
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
+            notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
             cache_age_seconds=answer.cache_age,
         )
 
@@ -310,16 +339,16 @@ class Chat:
                     "sources",
                     {
                         "standalone_question": standalone,
-                        "sources": [_dump(_source(n, h)) for n, h in enumerate(hits, start=1)],
-                        "metrics": _dump(metrics_of(confidence)),
+                        "sources": [dump(_source(n, h)) for n, h in enumerate(hits, start=1)],
+                        "metrics": dump(metrics_of(confidence)),
                     },
                 )
             case Sentence(text, claim):
-                return WireEvent("sentence", {"text": text, "claim": _dump(checked_claim(claim))})
+                return WireEvent("sentence", {"text": text, "claim": dump(checked_claim(claim))})
             case Withheld(claim):
-                return WireEvent("withheld", {"claim": _dump(checked_claim(claim))})
+                return WireEvent("withheld", {"claim": dump(checked_claim(claim))})
             case Done(answer):
-                return WireEvent("done", _dump(self.reply(answer)))
+                return WireEvent("done", dump(self.reply(answer)))
             case Failed():
                 return None
 
@@ -328,17 +357,17 @@ class Chat:
         return body.stream
 
 
-def _dump(model: BaseModel) -> Any:
-    return model.model_dump(mode="json")
+def _selected(body: ChatRequest) -> str | None:
+    selected = isinstance(body.user_context, str) and body.context_mode == "user_provided"
+    return str(body.user_context) if selected else None
 
 
 def _source(number: int, hit: Hit) -> Source:
     chunk = hit.chunk
-    text = chunk.text if len(chunk.text) <= PREVIEW else chunk.text[: PREVIEW - 1] + "…"
     return Source(
         number=number,
         chunk_id=chunk.id,
-        chunk_text=text,
+        chunk_text=clipped(chunk.text, PREVIEW),
         similarity_score=hit.similarity,
         cosine=hit.cosine,
         chapter=chunk.chapter,
@@ -372,4 +401,6 @@ def checked_claim(claim: Claim) -> CheckedClaim:
 def metrics_of(confidence: Confidence) -> Metrics:
     """Write the measures of the evidence."""
     fields = asdict(confidence)
-    return Metrics(confidence_level=fields.pop("level"), **fields)
+    level = fields.pop("level")
+    sufficient = level in ("high", "medium")
+    return Metrics(confidence_level=level, has_sufficient_context=sufficient, **fields)

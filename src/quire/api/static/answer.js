@@ -164,7 +164,9 @@ export class TurnView {
     const { status, refused } = this.turn;
     if (status === "failed") return [this.problem()];
     if (status === "stopped") return [this.stopped()];
-    return refused ? [this.refusal(), this.withheld()].filter(Boolean) : this.proof();
+    const notices = (this.turn.notices ?? []).map((text) => make("p", { class: "foot" }, text));
+    const rest = refused ? [this.refusal(), this.withheld()].filter(Boolean) : this.proof();
+    return [...notices, ...rest];
   }
 
   proof() {

@@ -231,6 +231,7 @@ function apply(turn, event, data) {
         sources: data.sources,
         confidence: data.confidence_level,
         refused: !data.should_answer,
+        notices: data.notices.map(({ detail }) => detail),
       });
       break;
     case "error":

@@ -1,0 +1,157 @@
+"""How often anyone may come, counted in this process or in Redis."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from time import monotonic, time
+from typing import Literal
+
+from limits import RateLimitItem, parse
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
+from limits.errors import ConfigurationError, StorageError
+
+from quire.access.options import LimitOptions
+from quire.errors import BadSettings, LimitsUnavailable, RateLimited
+
+LOG = logging.getLogger("quire.access")
+PAUSE = 5.0
+"""For so many seconds a Redis that failed is left alone."""
+Kind = Literal["key", "session", "ip"]
+PER: dict[Kind, str] = {
+    "key": "with this key",
+    "session": "in this conversation",
+    "ip": "from this address",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a caller stands with one limit."""
+
+    limit: int
+    remaining: int
+    reset: int
+    """Seconds until there is room again."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The fields of the IETF draft."""
+        return {
+            "RateLimit-Limit": str(self.limit),
+            "RateLimit-Remaining": str(self.remaining),
+            "RateLimit-Reset": str(self.reset),
+        }
+
+
+class Limiter:
+    """Counts requests over sliding windows."""
+
+    def __init__(
+        self,
+        options: LimitOptions,
+        redis_url: str | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Count in the Redis at `redis_url`, or without one in this process."""
+        rates = {"key": options.per_key, "session": options.per_session, "ip": options.per_ip}
+        self._items: dict[str, RateLimitItem] = {k: parse(v) for k, v in rates.items() if v}
+        self._refuses = options.without_redis == "refuse"
+        self._clock = clock
+        self._memory = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._redis = _redis(redis_url, options.redis_timeout_seconds) if redis_url else None
+        self._shared = SlidingWindowCounterRateLimiter(self._redis) if self._redis else None
+        self._down_until: float | None = None
+
+    async def count(self, kind: Kind, who: str) -> Standing | None:
+        """Count one request of someone; `None` if there is no such limit.
+
+        Raises:
+            RateLimited: it was one too many.
+            LimitsUnavailable: Redis is down, and what is not counted is to be refused.
+        """
+        item = self._items.get(kind)
+        if item is None:
+            return None
+        allowed, standing = await self._counted(item, (kind, who))
+        if not allowed:
+            window = f"{'an' if item.GRANULARITY.name == 'hour' else 'a'} {item.GRANULARITY.name}"
+            raise RateLimited(
+                f"More than {item.amount} requests {window} came {PER[kind]}.",
+                limit=item.amount,
+                retry_after=max(1, standing.reset),
+            )
+        return standing
+
+    async def ping(self) -> None:
+        """See that requests can be counted where they should be.
+
+        Raises:
+            LimitsUnavailable: Redis does not answer.
+        """
+        if self._redis and not await self._redis.check():
+            raise LimitsUnavailable("Redis does not answer.")
+
+    async def close(self) -> None:
+        """Give back connections."""
+        if self._redis:
+            await self._redis.bridge.get_connection().aclose()  # type: ignore[attr-defined]
+
+    async def _counted(self, item: RateLimitItem, who: tuple[str, str]) -> tuple[bool, Standing]:
+        if self._shared is None:
+            return await _hit(self._memory, item, who)
+        if self._down_until is None or self._clock() >= self._down_until:
+            try:
+                counted = await _hit(self._shared, item, who)
+            except StorageError as error:
+                self._note_down(error)
+            else:
+                self._note_up()
+                return counted
+        if self._refuses:
+            raise LimitsUnavailable("The service cannot take requests right now.")
+        return await _hit(self._memory, item, who)
+
+    def _note_down(self, error: StorageError) -> None:
+        if self._down_until is None:
+            then = "requests are refused" if self._refuses else "this process counts for itself"
+            LOG.warning("Redis does not answer, %s until it does: %s", then, error.__cause__)
+        self._down_until = self._clock() + PAUSE
+
+    def _note_up(self) -> None:
+        if self._down_until is not None:
+            LOG.warning("Redis answers again, requests are counted there")
+        self._down_until = None
+
+
+async def _hit(
+    limiter: SlidingWindowCounterRateLimiter, item: RateLimitItem, who: tuple[str, str]
+) -> tuple[bool, Standing]:
+    allowed = await limiter.hit(item, *who)
+    reset_at, remaining = await limiter.get_window_stats(item, *who)
+    left = max(0, min(item.amount, remaining)) if allowed else 0
+    return allowed, Standing(item.amount, left, max(0, ceil(reset_at - time())))
+
+
+def _redis(url: str, timeout: float) -> RedisStorage:
+    try:
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        return RedisStorage(
+            f"async+{url}",
+            wrap_exceptions=True,
+            implementation="redispy",
+            key_prefix="quire",
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            # A request would wait for it; this process counts meanwhile.
+            retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type]
+        )
+    except ImportError as error:
+        raise BadSettings(
+            "QUIRE_REDIS_URL needs the Redis client: pip install 'quire[redis]'."
+        ) from error
+    except (ConfigurationError, ValueError) as error:
+        raise BadSettings(f"QUIRE_REDIS_URL cannot be used: {error}.") from error

@@ -1,0 +1,91 @@
+"""Keys in the database that holds the conversations."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from quire.access.keys import Key
+from quire.access.tables import KEYS, METADATA
+from quire.errors import BadRequest, StoreUnavailable, UnknownKey
+from quire.threads.database import make_engine, read_url, store_errors
+
+UNAVAILABLE = "Keys cannot be read or stored right now."
+
+
+class SqlKeyStore:
+    """A row a key."""
+
+    def __init__(self, url: str) -> None:
+        """Use the database at `url`; a connection is made for each call and kept by none."""
+        # Keys are read once in a while, by a service that remembers them: no pool is worth it.
+        self._engine = make_engine(read_url(url), pool_size=0)
+        self._made = False
+
+    async def all(self) -> Sequence[Key]:
+        """Give every key, also those that no longer hold, the oldest first."""
+        async with self._connection() as connection:
+            oldest = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
+            return [_key(row) for row in (await connection.execute(oldest)).all()]
+
+    async def add(self, key: Key) -> None:
+        """Keep a new key.
+
+        Raises:
+            BadRequest: another key that was not revoked has its name.
+        """
+        async with self._connection() as connection:
+            same = select(KEYS.c.id).where(KEYS.c.name == key.name, KEYS.c.revoked_at.is_(None))
+            if (await connection.execute(same)).first():
+                raise BadRequest(f"There is a key {key.name!r} already.")
+            await connection.execute(insert(KEYS).values(**_row(key)))
+
+    async def revoke(self, named: str, at: datetime) -> Key:
+        """Let a key, by its id or its name, open nothing any more; its row stays.
+
+        Raises:
+            UnknownKey: there is none, or it was revoked before.
+        """
+        wanted = ((KEYS.c.id == named) | (KEYS.c.name == named)) & KEYS.c.revoked_at.is_(None)
+        async with self._connection() as connection:
+            row = (await connection.execute(select(KEYS).where(wanted))).first()
+            if row is None:
+                raise UnknownKey(f"There is no key {named!r} to revoke.")
+            key = _key(row)
+            ended = update(KEYS).where(KEYS.c.id == key.id).values(revoked_at=at)
+            await connection.execute(ended)
+        return key
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
+                if not self._made:
+                    await connection.run_sync(METADATA.create_all)
+                    self._made = True
+                yield connection
+        except StoreUnavailable:
+            self._made = False  # another database may stand there when it is back
+            raise
+
+
+def _row(key: Key) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "digest": key.digest,
+        "scopes": sorted(key.scopes),
+        "origins": list(key.origins),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+    }
+
+
+def _key(row: Row[Any]) -> Key:
+    fields = dict(row._mapping)
+    scopes, origins = frozenset(fields.pop("scopes")), tuple(fields.pop("origins"))
+    return Key(scopes=scopes, origins=origins, **fields)

@@ -1,0 +1,20 @@
+"""The table of keys, beside the conversations in the same database."""
+
+from sqlalchemy import JSON, Column, MetaData, String, Table
+
+from quire.threads.tables import UtcDateTime
+
+METADATA = MetaData()
+
+KEYS = Table(
+    "access_keys",
+    METADATA,
+    Column("id", String(20), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("scopes", JSON, nullable=False),
+    Column("origins", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
+)

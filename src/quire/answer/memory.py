@@ -1,0 +1,58 @@
+"""A thread as the Agents SDK sees it: the agent remembers what the reader was shown."""
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from quire.errors import StoreUnavailable
+from quire.ports import ThreadStore
+
+if TYPE_CHECKING:
+    from agents import SessionSettings, TResponseInputItem
+
+_MARKS = re.compile(r"\s*\[\d+\]")
+
+
+class ThreadSession:
+    """The SDK's `Session` over the one store of conversations.
+
+    What a run adds is kept for that run only: the model's own words have not been checked yet.
+    Those that pass are appended to the thread by the pipeline, and read from there the next time.
+    """
+
+    session_settings: "SessionSettings | None" = None
+
+    def __init__(
+        self, store: ThreadStore, thread_id: str, *, owner: str | None = None, last: int
+    ) -> None:
+        """Remember the `last` messages of a thread."""
+        self.session_id = thread_id
+        self._store = store
+        self._owner = owner
+        self._last = last
+        self._unchecked: list[TResponseInputItem] = []
+
+    async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
+        """Give what was said, oldest first; nothing while the store is down."""
+        thread = None
+        with suppress(StoreUnavailable):
+            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
+        said: list[TResponseInputItem] = [
+            # The marks of earlier answers point to passages that are not before the model now.
+            {"role": message.role, "content": _MARKS.sub("", message.content)}
+            for message in (thread.messages if thread else ())
+        ]
+        items = said + self._unchecked
+        return items if limit is None else items[-limit:] if limit else []
+
+    async def add_items(self, items: "list[TResponseInputItem]") -> None:
+        """Keep what the run says, until it ends."""
+        self._unchecked += items
+
+    async def pop_item(self) -> "TResponseInputItem | None":
+        """Take back what the run said last; what readers were shown stays."""
+        return self._unchecked.pop() if self._unchecked else None
+
+    async def clear_session(self) -> None:
+        """Take back all that the run said."""
+        self._unchecked.clear()

@@ -1,0 +1,183 @@
+"""Who is calling: a key, a reader without one, or the operator on the same machine."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Request
+from starlette.datastructures import Headers
+from starlette.types import Scope as AsgiScope
+
+from quire import conversation
+from quire.access.keys import SCOPES, Key, Scope
+from quire.access.options import is_loopback
+from quire.access.ring import Keyring
+from quire.errors import BadRequest, KeyNeeded, NotAllowed
+from quire.settings import Settings
+
+READER = "X-Quire-Reader"
+"""A reader's own random id; it keeps the conversations of readers apart who share a key."""
+COOKIE = "quire_reader"
+_READER_ID = re.compile(r"[\w-]{22,128}", re.ASCII)
+_LOCAL_NETWORK = 64
+Kind = Literal["local", "secret", "publishable", "anonymous"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sent a request, and what they may do."""
+
+    id: str
+    """The key's id; `local` or `anonymous` without one."""
+    kind: Kind
+    scopes: frozenset[Scope]
+    address: str
+    """The client's address; for IPv6 its network, since one host has many addresses there."""
+    owner: str | None
+    """Whose conversations it sees; `None` is the operator's own machine."""
+    origin: str = ""
+    """The site whose page sent it, if a browser says so."""
+    new_reader: str = ""
+    """An id that the reader was given just now, and has to send from here on."""
+
+    def may(self, scope: Scope) -> bool:
+        """Tell whether it may do what needs a scope."""
+        return scope in self.scopes
+
+
+def caller_of(request: Request) -> Caller:
+    """Give who sent a request that has come in."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def owner_of(request: Request) -> str | None:
+    """Give whose conversations the request may read, write and delete.
+
+    `None` is the operator of a service that is open on loopback. A key is its own owner; where
+    several readers share one, or none is needed, each has an owner of their own by an id that
+    nobody else can guess. A conversation's id is chosen by clients, and so opens nothing by itself.
+    """
+    return caller_of(request).owner
+
+
+def visible_to(request: Request) -> conversation.Caller:
+    """Give whose conversations the request may read and delete: an operator's, all."""
+    caller = caller_of(request)
+    return conversation.ANYONE if caller.may("admin") else caller.owner
+
+
+Visible = Annotated[Any, Depends(visible_to)]
+
+
+async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Caller:
+    """Find out who is calling.
+
+    Raises:
+        KeyNeeded: a key is needed, and none that holds was sent.
+        NotAllowed: a publishable key was sent from another site than those it was made for.
+        BadRequest: the reader's id cannot be one.
+    """
+    headers = Headers(scope=scope)
+    address = client_address(scope, settings.access.trusted_proxies)
+    origin = headers.get("origin", "")
+    await ring.refresh()
+    if _is_local(headers, ring, settings):
+        return Caller(
+            id="local",
+            kind="local",
+            scopes=frozenset(SCOPES),
+            address=address,
+            owner=None,
+            origin=origin,
+        )
+    key = await _key(headers, ring, origin)
+    if key is None and settings.access.mode != "open":
+        raise KeyNeeded("This service answers only with a key.")
+    kind: Kind = "anonymous" if key is None else "publishable" if key.publishable else "secret"
+    name = key.id if key else "anonymous"
+    reader, new = _reader(headers, mint=kind != "secret")
+    return Caller(
+        id=name,
+        kind=kind,
+        scopes=key.scopes if key else frozenset({"ask"}),
+        address=address,
+        owner=f"{name}:{hashlib.sha256(reader.encode()).hexdigest()[:32]}" if reader else name,
+        origin=origin,
+        new_reader=reader if new else "",
+    )
+
+
+def client_address(scope: AsgiScope, trusted: Sequence[IPv4Network | IPv6Network] = ()) -> str:
+    """Give the client's address; what `X-Forwarded-For` says only if a trusted proxy says it."""
+    hops = [(scope.get("client") or ("", 0))[0]]
+    forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+    hops[:0] = [one.strip() for one in forwarded.split(",") if one.strip()]
+    # From our end backwards: the first that no trusted proxy vouches for is the client.
+    while len(hops) > 1 and _is_within(hops[-1], trusted):
+        hops.pop()
+    return _grouped(hops[-1])
+
+
+def _is_local(headers: Headers, ring: Keyring, settings: Settings) -> bool:
+    # What a proxy passes on comes from elsewhere, though the proxy stands on this machine.
+    proxied = "x-forwarded-for" in headers or "forwarded" in headers
+    loopback = is_loopback(settings.serve.host) and not proxied
+    return settings.access.mode == "auto" and loopback and not ring.has_keys
+
+
+async def _key(headers: Headers, ring: Keyring, origin: str) -> Key | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    secret = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if not secret:
+        return None
+    key = await ring.find(secret)
+    if key is None:
+        raise KeyNeeded("The key is not known, has expired, or was revoked.")
+    if key.publishable and origin not in key.origins:
+        raise NotAllowed("This key works only on the pages of the sites it was made for.")
+    return key
+
+
+def _reader(headers: Headers, *, mint: bool) -> tuple[str, bool]:
+    """Give the reader's id and whether it is new; none where a secret key comes without one."""
+    sent = headers.get(READER)
+    if sent is not None and not _READER_ID.fullmatch(sent):
+        raise BadRequest(f"{READER} has to be a random text of 22 to 128 letters and digits.")
+    known = sent or _cookie(headers)
+    if known or not mint:
+        return known, False
+    return secrets.token_urlsafe(24), True
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return morsel.value if morsel and _READER_ID.fullmatch(morsel.value) else ""
+
+
+def _is_within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks)
+
+
+def _grouped(address: str) -> str:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address[:64]
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ip_network((parsed, _LOCAL_NETWORK), strict=False))

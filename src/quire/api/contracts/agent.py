@@ -1,0 +1,308 @@
+"""The agent contract: `POST /agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from quire.api.contract import SessionRules, WireEvent
+from quire.api.fields import (
+    AnyId,
+    BookFilters,
+    Share,
+    Wire,
+    clipped,
+    dump,
+    is_fully_grounded,
+    not_fully_supported,
+    rests_on,
+)
+from quire.conversation import Thread
+from quire.domain import SELECTION_LENGTH, Answer, Hit, Question
+from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+
+MAX_RESPONSE = 10_000
+MAX_CHUNKS = 20
+CHUNK_LENGTH = (10, 5_000)
+MAX_MESSAGES = 100
+INACTIVE_AFTER = timedelta(hours=1)
+EXPIRES_AFTER = timedelta(hours=24)
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+
+class AgentRequest(Wire):
+    """A question to the agent."""
+
+    query_text: Words
+    """The question."""
+    context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
+    """Where the answer may come from: the book, or `user_context` alone."""
+    user_context: str | None = Field(None, max_length=SELECTION_LENGTH[1], validate_default=True)
+    """The only source in mode `user_provided`, and required there: 10 to 16,000 characters."""
+    filters: BookFilters | None = None
+    """Where in the book to search."""
+    conversation_id: AnyId | None = None
+    """Continues a conversation, or begins one of that id. Left out, a new one begins."""
+    thread_id: AnyId | None = None
+    """The same, for those who know it as the thread; beside `conversation_id` it must be equal."""
+
+    @field_validator("user_context")
+    @classmethod
+    def _has_context(cls, value: str | None, info: ValidationInfo) -> str | None:
+        least, _ = SELECTION_LENGTH
+        if info.data.get("context_mode") == "user_provided" and len((value or "").strip()) < least:
+            raise ValueError(f"is required in mode user_provided, with at least {least} characters")
+        return value
+
+    @field_validator("thread_id")
+    @classmethod
+    def _one_thread(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value and info.data.get("conversation_id") not in (None, value):
+            raise ValueError("must be equal to conversation_id: a conversation is one thread")
+        return value
+
+
+class ContentChunk(Wire):
+    """A passage that was retrieved."""
+
+    id: str
+    """Its UUID."""
+    text: str = Field(min_length=CHUNK_LENGTH[0], max_length=CHUNK_LENGTH[1])
+    """What it says, cut to 5,000 characters; a very short one with its headings."""
+    source_url: str
+    """Its section on the published site."""
+    chapter: str
+    """Title of the chapter."""
+    section: str | None = None
+    """Title of the section."""
+    similarity_score: Share
+    """Calibrated relevance to the question."""
+
+
+class RetrievalMetadata(Wire):
+    """What was retrieved, when, and for which question."""
+
+    query: str
+    """The question as it was searched for."""
+    timestamp: datetime
+    """When, in UTC."""
+    source_count: int = Field(ge=1, le=MAX_CHUNKS)
+    """How many passages were found."""
+
+
+class RetrievedContent(Wire):
+    """What the search found; streamed before the answer."""
+
+    content_chunks: list[ContentChunk] = Field(min_length=1, max_length=MAX_CHUNKS)
+    """The passages, best first."""
+    retrieval_metadata: RetrievalMetadata
+    """About the search."""
+
+
+class AgentSource(Wire):
+    """A passage that the answer rests on; the `[n]` in the text count these."""
+
+    content_id: str
+    """The passage's UUID."""
+    source_url: str
+    """Its section on the published site; empty for the reader's own text."""
+    chapter: str
+    """Title of the chapter."""
+    section: str | None = None
+    """Title of the section."""
+
+
+class GroundingValidation(Wire):
+    """Whether the answer says only what its sources say."""
+
+    is_fully_grounded: bool = Field(
+        validation_alias=AliasChoices("is_fully_grounded", "is_fully_ground")
+    )
+    """Whether every statement shown is supported as a whole."""
+    unsupported_claims: list[str]
+    """What the model claimed and the sources do not fully support, shown or withheld."""
+
+    @model_validator(mode="after")
+    def _names_what_is_not(self) -> "GroundingValidation":
+        if not self.is_fully_grounded and not self.unsupported_claims:
+            raise ValueError("what is not fully grounded has unsupported claims")
+        return self
+
+
+class AgentResponse(Wire):
+    """A checked answer, or a refusal that says so."""
+
+    response_text: str = Field(min_length=1, max_length=MAX_RESPONSE)
+    """The answer, with `[n]` behind each sentence for its source."""
+    sources: list[AgentSource]
+    """What it rests on; nothing for a refusal."""
+    confidence_score: Share
+    """Average similarity of the passages used."""
+    grounding_validation: GroundingValidation
+    """Whether the answer says only what its sources say."""
+    conversation_id: str
+    """Pass it on to ask a follow-up."""
+    timestamp: datetime
+    """When the answer was finished, in UTC."""
+
+
+class SessionMessage(Wire):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    """Who said it."""
+    content: str
+    """What was said."""
+    timestamp: datetime
+    """When, in UTC."""
+
+
+class ConversationSession(Wire):
+    """A conversation; it is gone 24 hours after its last message."""
+
+    session_id: str
+    """The conversation's id."""
+    openai_thread_id: str
+    """The id of the thread behind it, which is Quire's own and the same."""
+    created_at: datetime
+    """When it began, in UTC."""
+    last_interaction: datetime
+    """When the last message came, in UTC."""
+    user_id: str | None = None
+    """Whose it is, where that is known."""
+    context_mode: Literal["retrieval_pipeline", "user_provided"]
+    """Where the last answer came from."""
+    active_filters: dict[str, Any] | None = None
+    """Where the last question searched, for each field the values of which any could match."""
+    conversation_history: list[SessionMessage] = Field(max_length=MAX_MESSAGES)
+    """Its last 100 messages, the oldest first."""
+    state: Literal["created", "active", "inactive", "expired"]
+    """`created` before the first message, `inactive` after an hour of rest."""
+
+
+class Agent:
+    """The dialect of an agent with conversation sessions."""
+
+    name = "agent"
+    whole_path = "/agent/ask"
+    stream_path = "/agent/ask/stream"
+    request = AgentRequest
+    response = AgentResponse
+    sessions = SessionRules(live=MAX_MESSAGES, idle=EXPIRES_AFTER, after="begins_again")
+    session_path = "/agent/sessions/{session_id}"
+    session_id = AnyId
+    session = ConversationSession
+
+    def question(self, body: AgentRequest) -> Question:
+        """Read the request."""
+        return Question(
+            text=body.query_text,
+            thread_id=body.conversation_id or body.thread_id,
+            filters=(body.filters or BookFilters()).read(),
+            selected_text=body.user_context if body.context_mode == "user_provided" else None,
+            contract=self.name,
+        )
+
+    def reply(self, answer: Answer) -> AgentResponse:
+        """Write the whole response."""
+        return AgentResponse(
+            response_text=clipped(answer.text, MAX_RESPONSE),
+            sources=[_source(hit) for hit in rests_on(answer)],
+            confidence_score=answer.confidence.average_similarity,
+            grounding_validation=GroundingValidation(
+                is_fully_grounded=is_fully_grounded(answer),
+                unsupported_claims=list(not_fully_supported(answer)),
+            ),
+            conversation_id=answer.thread_id,
+            timestamp=answer.created_at,
+        )
+
+    def event(self, event: Event) -> WireEvent | None:
+        """Write one event: start, retrieved_content, sentence, done or error."""
+        match event:
+            case Started(thread_id):
+                return WireEvent("start", {"conversation_id": thread_id})
+            case Retrieved(standalone, hits, _, at):
+                found = retrieved_content(standalone, hits, at)
+                return WireEvent("retrieved_content", dump(found)) if found else None
+            case Sentence(text):
+                return WireEvent("sentence", {"text": text})
+            case Done(answer):
+                return WireEvent("done", dump(self.reply(answer)))
+            case Withheld() | Failed():
+                return None
+
+    def streams(self, _: AgentRequest) -> bool:
+        """Stream from the streaming path only."""
+        return False
+
+    def show(self, thread: Thread, now: datetime) -> ConversationSession:
+        """Write a conversation."""
+        answers = [message.record for message in thread.messages if message.record]
+        last = answers[-1] if answers else {}
+        return ConversationSession(
+            session_id=thread.id,
+            openai_thread_id=thread.id,
+            created_at=thread.created_at,
+            last_interaction=thread.updated_at,
+            user_id=thread.metadata.get("user_id"),
+            context_mode=last.get("mode", "retrieval_pipeline"),
+            active_filters=last.get("filters") or None,
+            conversation_history=[
+                SessionMessage(role=one.role, content=one.content, timestamp=one.created_at)
+                for one in thread.messages[-MAX_MESSAGES:]
+            ],
+            state=session_state(thread.message_count, thread.updated_at, now),
+        )
+
+
+def session_state(
+    messages: int, last_interaction: datetime, now: datetime
+) -> Literal["created", "active", "inactive", "expired"]:
+    """Tell how a conversation of so many messages stands."""
+    idle = now - last_interaction
+    if idle > EXPIRES_AFTER:
+        return "expired"
+    if not messages:
+        return "created"
+    return "inactive" if idle > INACTIVE_AFTER else "active"
+
+
+def retrieved_content(query: str, hits: tuple[Hit, ...], at: datetime) -> RetrievedContent | None:
+    """Write what a search found; `None` if that is nothing."""
+    if not hits:
+        return None
+    chunks = [_chunk(hit) for hit in hits[:MAX_CHUNKS]]
+    about = RetrievalMetadata(query=query, timestamp=at, source_count=len(chunks))
+    return RetrievedContent(content_chunks=chunks, retrieval_metadata=about)
+
+
+def _chunk(hit: Hit) -> ContentChunk:
+    least, most = CHUNK_LENGTH
+    chunk = hit.chunk
+    text = chunk.text if len(chunk.text) >= least else f"{chunk.heading}: {chunk.text}".ljust(least)
+    return ContentChunk(
+        id=chunk.id,
+        text=clipped(text, most),
+        source_url=chunk.url,
+        chapter=chunk.chapter,
+        section=chunk.section or None,
+        similarity_score=hit.similarity,
+    )
+
+
+def _source(hit: Hit) -> AgentSource:
+    chunk = hit.chunk
+    return AgentSource(
+        content_id=chunk.id,
+        source_url=chunk.url,
+        chapter=chunk.chapter,
+        section=chunk.section or None,
+    )

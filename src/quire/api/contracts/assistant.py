@@ -1,0 +1,185 @@
+"""The assistant contract: `POST /assistant/chat`, `/assistant/chat/stream` and `POST /search`."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from quire.api.contract import SessionRules, WireEvent
+from quire.api.fields import BookFilters, Share, Uuid4, Wire, dump, rests_on, slug_of
+from quire.domain import Answer, Hit, Question
+from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+
+MAX_MESSAGE_LENGTH = 500
+MAX_TURNS = 10
+SESSION_TIMEOUT = timedelta(minutes=30)
+DEFAULT_TOP_K = 5
+MAX_TOP_K = 10
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH)
+]
+
+
+class AssistantRequest(Wire):
+    """A message to the assistant."""
+
+    message: Words
+    """The question, of 1 to 500 characters."""
+    session_id: Uuid4 | None = None
+    """Continues a session; a UUID of version 4. Left out, or after 30 minutes of rest, a new one
+    begins."""
+
+
+class AssistantSource(Wire):
+    """A passage that the answer rests on; the `[n]` in the text count these."""
+
+    chunk_id: str
+    """The passage's UUID."""
+    title: str | None = None
+    """Title of the page it stands on."""
+    slug: str
+    """Path of that page on the published site."""
+    score: Share
+    """Calibrated relevance to the question."""
+
+
+class AssistantMetadata(Wire):
+    """What the answer took."""
+
+    response_time_ms: int = Field(ge=0)
+    """Milliseconds from the question to the answer."""
+    tokens_used: int | None = Field(None, ge=0)
+    """Tokens of the language model, where it counts them."""
+    context_chunks: int = Field(ge=0)
+    """How many passages were used."""
+
+
+class AssistantResponse(Wire):
+    """A checked answer, or a refusal that says so."""
+
+    session_id: str
+    """Pass it on to ask a follow-up."""
+    message: str = Field(min_length=1)
+    """The answer, with `[n]` behind each sentence for its source."""
+    sources: list[AssistantSource]
+    """What it rests on; nothing for a refusal."""
+    metadata: AssistantMetadata
+    """What it took."""
+
+
+class SearchRequest(Wire):
+    """What to look for in the book."""
+
+    query: Words
+    """The question, of 1 to 500 characters."""
+    top_k: int = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    """How many passages to give."""
+    filters: BookFilters | None = None
+    """Where to search."""
+    book: str | None = Field(None, max_length=64)
+    """Which book; may be left out where there is only one."""
+
+
+class SearchHit(AssistantSource):
+    """A passage that was found."""
+
+    text: str
+    """What it says."""
+    chapter: str
+    """Title of the chapter."""
+    section: str
+    """Title of the section."""
+    url: str
+    """Its section on the published site."""
+
+
+class SearchResponse(Wire):
+    """What was found, best first."""
+
+    query: str
+    """What was looked for."""
+    results: list[SearchHit] = Field(max_length=MAX_TOP_K)
+    """The passages."""
+
+
+class Assistant:
+    """The dialect of a small assistant with short sessions."""
+
+    name = "assistant"
+    whole_path = "/assistant/chat"
+    stream_path = "/assistant/chat/stream"
+    request = AssistantRequest
+    response = AssistantResponse
+    sessions = SessionRules(live=MAX_TURNS, idle=SESSION_TIMEOUT, after="renews")
+
+    def question(self, body: AssistantRequest) -> Question:
+        """Read the request."""
+        return Question(
+            text=body.message,
+            thread_id=body.session_id,
+            top_k=DEFAULT_TOP_K,
+            contract=self.name,
+        )
+
+    def reply(self, answer: Answer) -> AssistantResponse:
+        """Write the whole response."""
+        sources = [_source(hit) for hit in rests_on(answer)]
+        return AssistantResponse(
+            session_id=answer.thread_id,
+            message=answer.text,
+            sources=sources,
+            metadata=AssistantMetadata(
+                response_time_ms=round(answer.timings.total_ms),
+                tokens_used=answer.tokens_used,
+                context_chunks=len(sources),
+            ),
+        )
+
+    def event(self, event: Event) -> WireEvent | None:
+        """Write one event: start, sources, sentence, done or error."""
+        match event:
+            case Started(thread_id):
+                return WireEvent("start", {"session_id": thread_id})
+            case Retrieved(_, hits, confidence):
+                used = hits if confidence.should_answer else ()
+                return WireEvent("sources", {"sources": [dump(_source(hit)) for hit in used]})
+            case Sentence(text):
+                return WireEvent("sentence", {"text": text})
+            case Done(answer):
+                return WireEvent("done", dump(self.reply(answer)))
+            case Withheld() | Failed():
+                return None
+
+    def streams(self, _: AssistantRequest) -> bool:
+        """Stream from the streaming path only."""
+        return False
+
+
+def found(query: str, hits: Sequence[Hit]) -> SearchResponse:
+    """Write what a search gave."""
+    return SearchResponse(query=query, results=[_hit(hit) for hit in hits])
+
+
+def _source(hit: Hit) -> AssistantSource:
+    chunk = hit.chunk
+    return AssistantSource(
+        chunk_id=chunk.id,
+        title=chunk.chapter or None,
+        slug=slug_of(chunk),
+        score=hit.similarity,
+    )
+
+
+def _hit(hit: Hit) -> SearchHit:
+    chunk = hit.chunk
+    return SearchHit(
+        chunk_id=chunk.id,
+        title=chunk.chapter or None,
+        slug=slug_of(chunk),
+        score=hit.similarity,
+        text=chunk.text,
+        chapter=chunk.chapter,
+        section=chunk.section,
+        url=chunk.url,
+    )

@@ -1,0 +1,255 @@
+"""The query contract: `POST /query`, `POST /query/stream` and `/sessions/{session_id}`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from quire.api.contract import SessionRules, WireEvent
+from quire.api.fields import PREVIEW, AnyId, AnyUuid, Kept, Share, Wire, clipped, dump, rests_on
+from quire.conversation import Message, Thread
+from quire.domain import Answer, Hit, Question
+from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+
+MAX_INTERACTIONS = 99
+MAX_SOURCES = 99
+
+
+def _asks(value: str) -> str:
+    if not any(sign.isalnum() for sign in value):
+        raise ValueError("must hold a question, not only special characters")
+    return value
+
+
+Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1000),
+    AfterValidator(_asks),
+]
+
+
+class QueryRequest(Wire):
+    """A question about the book."""
+
+    query: Words
+    """The question."""
+    user_context: Kept | None = None
+    """Kept with the session, up to 10,000 bytes; the answer does not depend on it."""
+    session_id: AnyId | None = None
+    """Continues a session, or begins one of that id. Left out, a new one begins."""
+
+
+class SourceReference(Wire):
+    """A passage that the answer rests on; the `[n]` in the text count these."""
+
+    source_file: str
+    """Path of the page's source below the book's folder."""
+    section_title: str
+    """Title of the section."""
+    chunk_id: AnyUuid
+    """The passage's UUID."""
+    similarity_score: Share
+    """Calibrated relevance to the question."""
+    content_preview: str | None = Field(None, max_length=PREVIEW)
+    """How the passage begins."""
+
+
+class RetrievedChunk(Wire):
+    """A passage that was found; streamed before the answer."""
+
+    chunk_id: AnyUuid
+    """Its UUID."""
+    source_file: str
+    """Path of the page's source below the book's folder."""
+    section_title: str
+    """Title of the section."""
+    content: str
+    """What it says."""
+    content_hash: str
+    """SHA-256 of that."""
+    chunk_sequence: int = Field(ge=1)
+    """Position among the passages of its page, from 1."""
+    total_chunks: int = Field(ge=1)
+    """How many passages the page has."""
+    processing_timestamp: datetime
+    """When it was ingested, in UTC."""
+    token_count: int = Field(ge=0)
+    """Tokens in it, as the embedder counts them."""
+    similarity_score: Share
+    """Calibrated relevance to the question."""
+    rank: int = Field(ge=1)
+    """Position among those found, from 1."""
+
+    @model_validator(mode="after")
+    def _within_its_page(self) -> "RetrievedChunk":
+        if self.chunk_sequence > self.total_chunks:
+            raise ValueError("a passage stands within its page")
+        return self
+
+
+class QueryResponse(Wire):
+    """A checked answer, or a refusal that says so."""
+
+    response: str = Field(min_length=1)
+    """The answer, with `[n]` behind each sentence for its source."""
+    sources: list[SourceReference] = Field(max_length=MAX_SOURCES)
+    """What it rests on; nothing for a refusal."""
+    execution_time_ms: float = Field(ge=0)
+    """Milliseconds from the question to the answer."""
+    timestamp: datetime
+    """When the answer was finished, in UTC."""
+    query_id: str
+    """What `/answers/{answer_id}` gives the full record by."""
+    session_id: str
+    """Pass it on to ask a follow-up."""
+
+
+class Interaction(Wire):
+    """One question and its answer."""
+
+    interaction_id: str
+    """The `query_id` of the answer."""
+    session_id: str
+    """The session it belongs to."""
+    query: str = Field(min_length=1)
+    """The question."""
+    response: str = Field(min_length=1)
+    """The answer."""
+    timestamp: datetime
+    """When, in UTC."""
+    metadata: dict[str, Any] | None = None
+    """How sure the answer was, and who wrote it."""
+
+
+class SessionData(Wire):
+    """A session with its last interactions, fewer than 100."""
+
+    session_id: str
+    """Its id."""
+    conversation_history: list[Interaction] = Field(max_length=MAX_INTERACTIONS)
+    """The oldest first."""
+    user_context: dict[str, Any] | None = None
+    """What the last question that brought any said about its reader."""
+    created_at: datetime
+    """When it began, in UTC."""
+    last_activity: datetime
+    """When it was last used, in UTC."""
+
+
+class Query:
+    """The dialect of single queries, with sessions beside them."""
+
+    name = "query"
+    whole_path = "/query"
+    stream_path = "/query/stream"
+    request = QueryRequest
+    response = QueryResponse
+    sessions = SessionRules(live=2 * MAX_INTERACTIONS)
+    session_path = "/sessions/{session_id}"
+    session_id = AnyId
+    session = SessionData
+
+    def question(self, body: QueryRequest) -> Question:
+        """Read the request."""
+        return Question(
+            text=body.query,
+            thread_id=body.session_id,
+            contract=self.name,
+            noted={"user_context": body.user_context} if body.user_context is not None else {},
+        )
+
+    def reply(self, answer: Answer) -> QueryResponse:
+        """Write the whole response."""
+        return QueryResponse(
+            response=answer.text,
+            sources=[_source(hit) for hit in rests_on(answer)[:MAX_SOURCES]],
+            execution_time_ms=answer.timings.total_ms,
+            timestamp=answer.created_at,
+            query_id=answer.id,
+            session_id=answer.thread_id,
+        )
+
+    def event(self, event: Event) -> WireEvent | None:
+        """Write one event: start, chunks, sentence, done or error."""
+        match event:
+            case Started(thread_id, answer_id):
+                return WireEvent("start", {"session_id": thread_id, "query_id": answer_id})
+            case Retrieved(_, hits):
+                return WireEvent("chunks", {"chunks": [dump(_chunk(hit)) for hit in hits]})
+            case Sentence(text):
+                return WireEvent("sentence", {"text": text})
+            case Done(answer):
+                return WireEvent("done", dump(self.reply(answer)))
+            case Withheld() | Failed():
+                return None
+
+    def streams(self, _: QueryRequest) -> bool:
+        """Stream from the streaming path only."""
+        return False
+
+    def show(self, thread: Thread, now: datetime) -> SessionData:
+        """Write a session."""
+        del now  # sessions of this dialect do not age
+        contexts = [m.record.get("noted", {}).get("user_context") for m in thread.messages]
+        return SessionData(
+            session_id=thread.id,
+            conversation_history=interactions(thread)[-MAX_INTERACTIONS:],
+            user_context=next((one for one in reversed(contexts) if one is not None), None),
+            created_at=thread.created_at,
+            last_activity=thread.updated_at,
+        )
+
+
+def interactions(thread: Thread) -> Sequence[Interaction]:
+    """Pair each answer with the question before it."""
+    return [
+        _interaction(thread.id, asked, said)
+        for asked, said in zip(thread.messages, thread.messages[1:], strict=False)
+        if (asked.role, said.role) == ("user", "assistant")
+    ]
+
+
+def _interaction(session: str, asked: Message, said: Message) -> Interaction:
+    record = said.record
+    confidence = record.get("confidence", {})
+    return Interaction(
+        interaction_id=said.id,
+        session_id=session,
+        query=asked.content,
+        response=said.content,
+        timestamp=said.created_at,
+        metadata={
+            "confidence_level": confidence.get("level"),
+            "should_answer": confidence.get("should_answer"),
+            "model": record.get("model"),
+        },
+    )
+
+
+def _source(hit: Hit) -> SourceReference:
+    chunk = hit.chunk
+    return SourceReference(
+        source_file=chunk.source_file,
+        section_title=chunk.section,
+        chunk_id=chunk.id,
+        similarity_score=hit.similarity,
+        content_preview=clipped(chunk.text, PREVIEW),
+    )
+
+
+def _chunk(hit: Hit) -> RetrievedChunk:
+    chunk = hit.chunk
+    return RetrievedChunk(
+        chunk_id=chunk.id,
+        source_file=chunk.source_file,
+        section_title=chunk.section,
+        content=chunk.text,
+        content_hash=chunk.content_hash,
+        chunk_sequence=chunk.sequence,
+        total_chunks=chunk.total,
+        processing_timestamp=chunk.processed_at,
+        token_count=chunk.token_count,
+        similarity_score=hit.similarity,
+        rank=hit.rank,
+    )

@@ -1,0 +1,90 @@
+"""What time does to conversations: they rest, they end, they go; unfinished answers are marked."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, update
+
+from quire.threads.alive import Alive
+from quire.threads.database import Database
+from quire.threads.rules import DEFAULT, RULES, Rules
+from quire.threads.tables import ANSWERS, THREADS
+
+BATCH = 500
+"""Threads deleted in one transaction, so that nobody waits long."""
+
+
+def is_gone(now: datetime) -> ColumnElement[bool]:
+    """Tell threads whose time is over by the rules of their contract, swept away or not."""
+    limits = ((name, rules.gone_after) for name, rules in RULES.items())
+    return or_(
+        false(),
+        *(
+            and_(THREADS.c.contract == name, THREADS.c.updated_at < now - limit)
+            for name, limit in limits
+            if limit
+        ),
+    )
+
+
+async def rest(database: Database, now: datetime) -> int:
+    """Let threads rest that nobody writes to, by the rules of their contracts; give how many."""
+    rested = 0
+    async with database.writing() as connection:
+        for whose, rules in _by_rules():
+            quiet = and_(
+                THREADS.c.state == "active",
+                THREADS.c.updated_at < now - rules.rests_after,
+                whose,
+            )
+            done = await connection.execute(
+                update(THREADS).where(quiet).values(state=rules.rests_as)
+            )
+            rested += done.rowcount
+    return rested
+
+
+async def purge(database: Database, now: datetime, after: timedelta | None = None) -> int:
+    """Delete threads whose time is over, and those at rest for as long as `after`."""
+    over = is_gone(now)
+    if after:
+        resting = THREADS.c.state.in_(("archived", "ended"))
+        over = or_(over, and_(resting, THREADS.c.updated_at < now - after))
+    purged = 0
+    while True:
+        some = select(THREADS.c.id).where(over).limit(BATCH)
+        async with database.writing() as connection:
+            # Asked twice: one that was written to meanwhile stays.
+            gone = delete(THREADS).where(THREADS.c.id.in_(some), over).returning(THREADS.c.id)
+            ids = (await connection.execute(gone)).scalars().all()
+            await connection.execute(delete(ANSWERS).where(ANSWERS.c.thread_id.in_(ids)))
+        purged += len(ids)
+        if len(ids) < BATCH:
+            return purged
+
+
+async def mark_unfinished(database: Database, alive: Alive) -> int:
+    """Mark the answers that processes were making when they died; give how many."""
+    # An answer from before processes were told apart is of one that is long gone.
+    worker = func.coalesce(ANSWERS.c.worker, "")
+    begun = ANSWERS.c.state == "processing"
+    async with database.reading() as connection:
+        found = await connection.execute(select(worker).where(begun).distinct())
+        names = set(found.scalars())
+    dead = await alive.dead(names - {""})
+    if not dead and "" not in names:
+        return 0
+    async with database.writing() as connection:
+        marked = await connection.execute(
+            update(ANSWERS).where(begun, worker.in_([*dead, ""])).values(state="unfinished")
+        )
+    for name in dead:
+        alive.forget(name)
+    return marked.rowcount
+
+
+def _by_rules() -> Iterator[tuple[ColumnElement[bool], Rules]]:
+    own = {name: rules for name, rules in RULES.items() if rules is not DEFAULT}
+    for name, rules in own.items():
+        yield THREADS.c.contract == name, rules
+    yield THREADS.c.contract.not_in(own), DEFAULT

@@ -1,0 +1,250 @@
+"""What is down says so, and what can still be served is: real folders, files and sockets."""
+
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from agents import ModelResponse, ModelSettings, OpenAIResponsesModel
+from agents.models.interface import Model, ModelTracing
+from openai import AsyncOpenAI, OpenAIError
+
+from quire.answer.models import ModelFor
+from quire.answer.options import AnswerOptions
+from quire.answer.outside import OutsideModel
+from quire.compose import Services
+from quire.prose.terms import TermStatistics
+from quire.testing import build_services
+from quire.testing.scripted import streams
+from tests.api.serving import ASKED, serving
+from tests.api.sse import parse_sse
+
+
+@pytest.fixture
+def services(tiny_copy: Path) -> Services:
+    return build_services(tiny_copy)
+
+
+def assert_unsearchable(reply: httpx.Response) -> None:
+    assert (reply.status_code, reply.json()["code"]) == (503, "IndexUnavailable")
+    assert reply.json()["detail"] == "The book cannot be searched right now."
+    assert reply.headers["retry-after"] == "5"
+
+
+def _take_away(books: Path) -> None:
+    books.rename(books.parent / "elsewhere")
+
+
+def _make_unreadable(books: Path) -> None:
+    """Root may read anything; a file where the folder was stops even root."""
+    books.rename(books.parent / "elsewhere")
+    books.write_text("not a folder")
+
+
+@pytest.mark.parametrize("lose", [_take_away, _make_unreadable])
+@pytest.mark.parametrize("book", [None, "tiny"])
+async def test_without_the_index_history_is_still_served(
+    services: Services, tiny_copy: Path, lose: Callable[[Path], None], book: str | None
+) -> None:
+    asked = {**ASKED, "book": book}
+    async with serving(services) as client:
+        session = (await client.post("/chat/run", json=asked)).json()["session_id"]
+        lose(tiny_copy / "books")
+        for path in ("/chat/run", "/chat/stream"):
+            refused = await client.post(path, json=asked)
+            assert_unsearchable(refused)
+            assert str(tiny_copy) not in refused.text
+        assert_unsearchable(await client.get("/books/tiny/toc"))
+        assert_unsearchable(await client.get("/books"))
+        thread = await client.get(f"/threads/{session}")
+        ready = await client.get("/ready")
+        if (tiny_copy / "books").is_file():
+            (tiny_copy / "books").unlink()
+        (tiny_copy / "elsewhere").rename(tiny_copy / "books")
+        back = await client.post("/chat/run", json=asked)
+
+    assert len(thread.json()["messages"]) == 2
+    assert (ready.status_code, ready.json()["parts"]["index"]["ready"]) == (503, False)
+    assert ready.json()["parts"]["store"]["ready"] is True
+    assert back.status_code == 200
+
+
+async def test_a_damaged_index_is_told_to_readers_in_their_words(
+    services: Services, tiny_copy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (revision,) = (tiny_copy / "books" / "tiny" / "revisions").iterdir()
+    shutil.rmtree(revision / "shard")
+    async with serving(services) as client:
+        assert_unsearchable(await client.post("/chat/run", json=ASKED))
+
+    assert "is incomplete or damaged; ingest the book again" in caplog.text
+
+
+def _spoil(data: Path) -> None:
+    for file in data.glob("threads.db*"):
+        file.unlink()
+    (data / "threads.db").write_bytes(b"no database" * 1000)
+
+
+@contextmanager
+def locked(data: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(data / "threads.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def test_without_the_store_answers_are_given_and_say_they_are_not_kept(
+    services: Services, tiny_copy: Path
+) -> None:
+    async with serving(services) as client:
+        kept = (await client.post("/chat/run", json=ASKED)).json()
+        await services.threads.close()  # the next connection sees the file as it is now
+        _spoil(tiny_copy)
+
+        whole = await client.post("/chat/run", json=ASKED)
+        streamed = await client.post(
+            "/chat/stream", json={**ASKED, "session_id": kept["session_id"]}
+        )
+        history = await client.get(f"/threads/{kept['session_id']}")
+        listed = await client.get("/threads")
+        ready = await client.get("/ready")
+
+    assert kept["notices"] == []
+    assert (whole.status_code, whole.json()["response"]) == (200, kept["response"])
+    (notice,) = whole.json()["notices"]
+    assert notice["code"] == "not_kept"
+    assert notice["detail"].startswith("This answer could not be saved")
+    assert parse_sse(streamed.text)[-1][2]["notices"] == [notice]
+    for reply in (history, listed):
+        assert (reply.status_code, reply.json()["code"]) == (503, "StoreUnavailable")
+        assert reply.json()["detail"] == "Conversations cannot be stored or read right now."
+        assert reply.headers["retry-after"] == "5"
+    assert ready.json()["parts"]["store"]["ready"] is False
+
+
+async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
+    services: Services, tiny_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quire.threads import database
+
+    # SQLite itself waits for a lock; here it should not.
+    monkeypatch.setattr(
+        database, "_tune_sqlite", lambda connection, _: connection.execute("PRAGMA busy_timeout=1")
+    )
+    services = build_services(tiny_copy)
+    async with serving(services) as client:
+        with locked(tiny_copy):
+            unkept = (await client.post("/chat/run", json=ASKED)).json()
+            session = unkept["session_id"]
+        missing = await client.get(f"/threads/{session}")
+        logged = await client.get("/answers")
+        kept = await client.post("/chat/run", json={**ASKED, "session_id": session})
+        thread = await client.get(f"/threads/{session}")
+
+    assert [notice["code"] for notice in unkept["notices"]] == ["not_kept"]
+    assert (missing.status_code, logged.json()) == (404, [])
+    assert kept.json()["notices"] == []
+    assert len(thread.json()["messages"]) == 2
+
+
+def unreachable() -> ModelFor:
+    """A model on a port of loopback that nobody listens on."""
+
+    def model(_: object) -> Model:
+        client = AsyncOpenAI(base_url="http://127.0.0.1:9/v1", api_key="sk-secret", max_retries=0)
+        return OpenAIResponsesModel("gpt", client)
+
+    return model
+
+
+async def test_a_model_that_is_down_is_told_before_or_within_the_stream(tiny_copy: Path) -> None:
+    async with serving(build_services(tiny_copy, model=unreachable())) as client:
+        whole = await client.post("/chat/run", json=ASKED)
+        streamed = await client.post("/chat/stream", json=ASKED)
+
+    assert (whole.status_code, whole.json()["code"]) == (503, "ModelUnavailable")
+    assert whole.json()["detail"] == "The model cannot be used right now."
+    assert whole.headers["retry-after"] == "5"
+    *_, (_, last, problem) = parse_sse(streamed.text)
+    assert (last, problem["status"], problem["code"]) == ("error", 503, "ModelUnavailable")
+
+
+async def test_the_embedded_model_quotes_the_book_instead_if_the_operator_allows(
+    tiny_copy: Path,
+) -> None:
+    options = AnswerOptions(model_down="embedded")
+    services = build_services(tiny_copy, model=unreachable(), options=options)
+    async with serving(services) as client:
+        reply = (await client.post("/chat/run", json=ASKED)).json()
+    async with serving(build_services(tiny_copy)) as client:
+        embedded = (await client.post("/chat/run", json=ASKED)).json()
+
+    assert [notice["code"] for notice in reply["notices"]] == ["embedded_answer"]
+    assert (reply["response"], reply["model"]) == (embedded["response"], "embedded")
+
+
+async def test_a_model_that_says_nothing_is_not_waited_for(tiny_copy: Path) -> None:
+    silent = streams(["word"], pause=3600)
+    refuse = AnswerOptions(model_timeout_seconds=0.01)
+    instead = refuse.model_copy(update={"model_down": "embedded"})
+    services = build_services(tiny_copy, model=lambda _: silent, options=refuse)
+    async with serving(services) as client:
+        refused = await client.post("/chat/run", json=ASKED)
+    silent = streams(["word"], pause=3600)
+    services = build_services(tiny_copy, model=lambda _: silent, options=instead)
+    async with serving(services) as client:
+        quoted = await client.post("/chat/run", json=ASKED)
+
+    assert (refused.status_code, refused.json()["code"]) == (504, "ModelTimedOut")
+    assert [notice["code"] for notice in quoted.json()["notices"]] == ["embedded_answer"]
+
+
+async def test_a_model_that_breaks_off_is_not_gone_on_for_by_another(tiny_copy: Path) -> None:
+    """Two writers in one answer would be worse than none."""
+    breaking = streams(["A Fresnel lens ", "is"], pause=0)
+
+    class Breaking(Model):
+        async def get_response(self, *_: object, **__: object) -> ModelResponse:
+            raise NotImplementedError
+
+        async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
+            async for event in breaking.stream_response(*given, **more):
+                yield event
+                raise OpenAIError("the line went dead")
+
+    options = AnswerOptions(model_down="embedded")
+    services = build_services(tiny_copy, model=lambda _: Breaking(), options=options)
+    async with serving(services) as client:
+        reply = await client.post("/chat/run", json=ASKED)
+
+    assert (reply.status_code, reply.json()["code"]) == (503, "ModelUnavailable")
+    assert "line" not in reply.text
+
+
+async def test_a_model_that_is_down_is_left_alone_for_the_rest_of_an_answer() -> None:
+    embedded = streams(["Quoted."], pause=0)
+    model = OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, embedded)
+    given = {
+        "system_instructions": None,
+        "input": "What?",
+        "model_settings": ModelSettings(),
+        "tools": [],
+        "output_schema": None,
+        "handoffs": [],
+        "tracing": ModelTracing.DISABLED,
+        "previous_response_id": None,
+        "conversation_id": None,
+        "prompt": None,
+    }
+
+    with pytest.raises(OpenAIError):
+        await OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, None).get_response(**given)
+    said = [event async for event in model.stream_response(**given)]
+
+    assert model.is_down
+    assert said[0].type == "response.output_text.delta"

@@ -1,0 +1,268 @@
+"""Who may come in: keys, scopes, sites and readers."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import APIRouter, Request
+
+from quire.access.keys import make_key
+from quire.api.app import create_app
+from quire.api.callers import caller_of, owner_of
+from quire.api.door import OPEN, needs
+from quire.compose import Services, build_keys
+from quire.settings import ServeOptions
+from quire.testing import build_services
+from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving, with_settings
+
+PUBLIC = {"serve": ServeOptions(host="0.0.0.0")}
+ME = "r" * 22
+OTHER = "s" * 22
+
+
+@pytest.fixture
+def services(tiny_copy: Path) -> Services:
+    return build_services(tiny_copy)
+
+
+async def test_a_service_on_loopback_without_keys_lets_its_operator_do_everything(
+    services: Services,
+) -> None:
+    async with serving(services) as client:
+        asked = await client.post("/chat/run", json=ASKED)
+        listed = await client.get("/answers")
+
+    assert (asked.status_code, listed.status_code) == (200, 200)
+    assert "ratelimit-limit" not in asked.headers
+
+
+async def test_what_a_proxy_passes_on_is_not_the_operator(services: Services) -> None:
+    async with serving(services) as client:
+        for header in ("X-Forwarded-For", "Forwarded"):
+            reply = await client.get("/threads", headers={header: "203.0.113.9"})
+
+            assert reply.status_code == 401
+
+
+async def test_once_there_is_a_key_it_is_needed_on_loopback_too(services: Services) -> None:
+    secret = await new_key(services)
+    async with serving(services) as client:
+        without = await client.post("/chat/run", json=ASKED)
+        wrong = await client.post("/chat/run", json=ASKED, headers=bearer("qk_guessed"))
+        right = await client.post("/chat/run", json=ASKED, headers=bearer(secret))
+        header = await client.post("/chat/run", json=ASKED, headers={"X-API-Key": secret})
+
+    assert (without.status_code, without.json()["code"]) == (401, "KeyNeeded")
+    assert without.headers["www-authenticate"].startswith("Bearer")
+    assert without.headers["content-type"] == "application/problem+json"
+    assert without.json()["request_id"] == without.headers["x-request-id"]
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "KeyNeeded")
+    assert (right.status_code, header.status_code) == (200, 200)
+
+
+async def test_no_key_is_asked_for_before_the_body_is_read(services: Services) -> None:
+    async with serving(services, **PUBLIC) as client:
+        reply = await client.post("/chat/run", content=b"{not json")
+
+    assert reply.status_code == 401
+
+
+async def test_a_key_that_expired_or_was_revoked_opens_nothing_and_leaves_nothing_open(
+    services: Services,
+) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=2)
+    expired, secret = make_key(
+        "old",
+        scopes=frozenset({"ask"}),
+        created_at=long_ago,
+        expires_at=long_ago + timedelta(days=1),
+    )
+    await build_keys(services.settings).add(expired)
+    revoked = await new_key(services)
+    async with serving(services) as client:
+        before = await client.get("/threads", headers=bearer(revoked))
+        await build_keys(services.settings).revoke("key 1", datetime.now(UTC))
+        after = [await client.get("/threads", headers=bearer(one)) for one in (secret, revoked)]
+        without = await client.get("/threads")
+
+    assert before.status_code == 200
+    assert [reply.status_code for reply in after] == [401, 401]
+    assert without.status_code == 401
+
+
+async def test_every_route_but_the_open_ones_needs_a_key_and_says_so(services: Services) -> None:
+    schema = create_app(services).openapi()
+    routes = [
+        (path, method, operation)
+        for path, operations in schema["paths"].items()
+        for method, operation in operations.items()
+    ]
+    async with serving(services, **PUBLIC) as client:
+        for path, method, operation in routes:
+            address = path.replace("{", "").replace("}", "")
+            reply = await client.request(method, address, json={})
+            if path in OPEN:
+                assert reply.status_code in (200, 503)
+                assert "security" not in operation
+            else:
+                assert reply.status_code == 401, path
+                security = operation["security"]
+                wanted = ["admin"] if path == "/answers" else ["ask"]
+                assert security == [{"key": wanted}, {"key_header": wanted}], path
+        assert (await client.get("/nowhere")).status_code == 401
+        for address in ("/", "/chat.js", "/docs", "/openapi.json"):
+            assert (await client.get(address)).status_code == 200
+
+    assert set(schema["components"]["securitySchemes"]) == {"key", "key_header"}
+
+
+async def test_a_key_does_what_its_scopes_say_and_nothing_else(services: Services) -> None:
+    asks, admin = await new_key(services, "ask"), await new_key(services, "admin")
+    async with serving(services) as client:
+        refused = await client.get("/answers", headers=bearer(asks))
+        listed = await client.get("/answers", headers=bearer(admin))
+        asked = await client.post("/chat/run", json=ASKED, headers=bearer(admin))
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "NotAllowed")
+    assert refused.json()["detail"] == "This needs a key with the scope `admin`."
+    assert listed.status_code == 200
+    assert asked.status_code == 403
+
+
+async def test_a_publishable_key_asks_from_its_own_site_only(services: Services) -> None:
+    secret = await new_key(services, origins=(ORIGIN,))
+    async with serving(services) as client:
+        at_home = await client.post("/chat/run", json=ASKED, headers=bearer(secret, Origin=ORIGIN))
+        elsewhere = await client.post(
+            "/chat/run", json=ASKED, headers=bearer(secret, Origin="https://evil.example")
+        )
+        nowhere = await client.post("/chat/run", json=ASKED, headers=bearer(secret))
+
+    assert at_home.status_code == 200
+    assert at_home.headers["access-control-allow-origin"] == ORIGIN
+    assert "RateLimit-Remaining" in at_home.headers["access-control-expose-headers"]
+    assert (elsewhere.status_code, nowhere.status_code) == (403, 403)
+    assert "access-control-allow-origin" not in elsewhere.headers
+
+
+async def test_a_browser_may_ask_ahead_for_a_site_that_a_key_names(services: Services) -> None:
+    ahead = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+    await new_key(services, origins=(ORIGIN,))
+    async with serving(services) as client:
+        named = await client.options("/chat/run", headers={"Origin": ORIGIN, **ahead})
+        await build_keys(services.settings).revoke("key 0", datetime.now(UTC))
+        revoked = await client.options("/chat/run", headers={"Origin": ORIGIN, **ahead})
+
+    assert named.status_code == 200
+    assert named.headers["access-control-allow-origin"] == ORIGIN
+    assert revoked.status_code == 400
+
+
+async def test_an_open_service_lets_anyone_ask_but_not_look_behind(services: Services) -> None:
+    async with serving(services, **PUBLIC, **access(mode="open")) as client:
+        asked = await client.post("/chat/run", json=ASKED)
+        listed = await client.get("/answers")
+
+    assert asked.status_code == 200
+    assert listed.status_code == 403
+
+
+async def test_where_nobody_needs_a_key_on_loopback_one_may_be_demanded(services: Services) -> None:
+    async with serving(services, **access(mode="keys")) as client:
+        assert (await client.post("/chat/run", json=ASKED)).status_code == 401
+
+
+def _owners(services: Services, **changes: object) -> object:
+    """Serve a route that tells whose conversations the caller would see."""
+    app = create_app(with_settings(services, **changes))
+    router = APIRouter(dependencies=[needs("ask")])
+
+    @router.get("/me")
+    async def me(request: Request) -> list[str | None]:
+        return [owner_of(request), caller_of(request).id]
+
+    app.include_router(router)
+    return app
+
+
+async def test_every_reader_owns_their_conversations_alone(services: Services) -> None:
+    secret, widget = await new_key(services), await new_key(services, origins=(ORIGIN,))
+    app = _owners(services, **PUBLIC, **access(mode="open"))
+    transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+    site = bearer(widget, Origin=ORIGIN)
+
+    async def owner(**headers: str) -> str:
+        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+            return str((await client.get("/me", headers=headers)).json()[0])
+
+    async with httpx.AsyncClient(transport=transport, base_url="http://quire") as browser:
+        first = (await browser.get("/me")).json()[0]
+        second = await browser.get("/me")
+        stolen = browser.cookies["quire_reader"]
+
+    assert second.json()[0] == first, "the page's cookie keeps a reader the same"
+    assert "set-cookie" not in second.headers
+    assert stolen not in first, "who sees an owner cannot become it"
+    owners = [
+        first,
+        await owner(),
+        await owner(**{"X-Quire-Reader": ME}),
+        await owner(**site, **{"X-Quire-Reader": ME}),
+        await owner(**site, **{"X-Quire-Reader": OTHER}),
+        await owner(**site),
+        await owner(**bearer(secret)),
+        await owner(**bearer(secret), **{"X-Quire-Reader": ME}),
+    ]
+    assert len(set(owners)) == len(owners)
+    assert await owner(**site, **{"X-Quire-Reader": ME}) == owners[3]
+    assert await owner(**bearer(secret)) == owners[6]
+
+
+async def test_a_reader_without_an_id_is_given_one(services: Services) -> None:
+    widget = await new_key(services, origins=(ORIGIN,))
+    async with serving(services) as client:
+        site = bearer(widget, Origin=ORIGIN)
+        first = await client.get("/threads", headers=site)
+        given = first.headers["x-quire-reader"]
+        second = await client.get("/threads", headers={**site, "X-Quire-Reader": given})
+        guessable = await client.get("/threads", headers={**site, "X-Quire-Reader": "me"})
+
+    assert len(given) >= 32
+    assert "set-cookie" not in first.headers
+    assert "x-quire-reader" not in second.headers
+    assert (guessable.status_code, guessable.json()["code"]) == (422, "BadRequest")
+
+
+async def test_keys_known_before_go_on_working_while_the_database_is_down(
+    services: Services, tiny_copy: Path
+) -> None:
+    secret = await new_key(services)
+    async with serving(services) as client:
+        assert (await client.get("/books", headers=bearer(secret))).status_code == 200
+        _break(tiny_copy)
+        known = await client.get("/books", headers=bearer(secret))
+        without = await client.get("/books")
+
+    assert (known.status_code, without.status_code) == (200, 401)
+
+
+async def test_where_keys_were_never_read_nobody_comes_in(
+    services: Services, tiny_copy: Path
+) -> None:
+    app = create_app(with_settings(services))
+    _break(tiny_copy)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        reply = await client.get("/books", headers={"Origin": ORIGIN})
+        alive = await client.get("/health", headers={"Origin": ORIGIN})
+
+    assert (reply.status_code, reply.json()["code"]) == (503, "StoreUnavailable")
+    assert reply.headers["retry-after"] == "5"
+    assert alive.status_code == 200
+
+
+def _break(data: Path) -> None:
+    for file in data.glob("threads.db*"):
+        file.unlink()
+    (data / "threads.db").write_bytes(b"no database" * 1000)

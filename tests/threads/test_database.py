@@ -1,0 +1,86 @@
+"""Database URLs as operators write them, and servers that come and go."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from quire.errors import BadSettings, StoreUnavailable
+from quire.threads.database import Database, read_url
+from quire.threads.store import SqlThreadStore
+from tests.threads.turns import entry_of, turn_of
+
+if TYPE_CHECKING:
+    from tests.postgres import Postgres
+
+
+@pytest.mark.parametrize(
+    ("said", "used"),
+    [
+        ("sqlite:///a.db", "sqlite+aiosqlite:///a.db"),
+        ("postgres://u:p@h/d", "postgresql+asyncpg://u:p@h/d"),
+        ("postgresql://u@h:5433/d", "postgresql+asyncpg://u@h:5433/d"),
+        ("postgresql+asyncpg://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("postgresql://u@h/d?sslmode=require", "postgresql+asyncpg://u@h/d?ssl=require"),
+        ("postgresql://u@h/d?channel_binding=prefer", "postgresql+asyncpg://u@h/d"),
+    ],
+)
+def test_the_driver_is_chosen(said: str, used: str) -> None:
+    assert read_url(said).render_as_string(hide_password=False) == used
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("not a url", "is not a database URL"),
+        ("mysql://u:secret@h/d", "names mysql; Quire uses sqlite or postgresql"),
+        ("postgresql://u:secret@h/d?channel_binding=require", "asyncpg cannot do"),
+        ("postgresql+nothing://u:secret@h/d", "cannot be used"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_told_without_its_password(url: str, why: str) -> None:
+    with pytest.raises(BadSettings, match=why) as told:
+        Database(url)
+
+    assert "secret" not in str(told.value)
+
+
+def test_a_missing_driver_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "asyncpg", None)
+
+    with pytest.raises(BadSettings, match=r"asyncpg: pip install 'quire\[postgres\]'"):
+        Database("postgresql://u@h/d")
+
+
+def test_a_database_is_shown_without_its_password() -> None:
+    assert str(Database("postgres://u:secret@h/d")) == "postgresql+asyncpg://u:***@h/d"
+
+
+async def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    store = SqlThreadStore(f"postgresql://u@/d?host={tmp_path}")
+
+    with pytest.raises(StoreUnavailable):
+        await store.ping()
+
+
+async def test_a_server_that_refuses_us_is_unavailable(postgres: "Postgres") -> None:
+    url = postgres.new_database()
+    store = SqlThreadStore(url.replace("/postgres?", "/no_such_database?"))
+
+    with pytest.raises(StoreUnavailable):
+        await store.ping()
+
+
+async def test_a_server_that_was_restarted_costs_no_answer(postgres: "Postgres") -> None:
+    store, other = (SqlThreadStore(url) for url in [postgres.new_database()] * 2)
+    await store.open()
+    async with store.answering(entry_of("t1", "one")):
+        postgres.disconnect_all()
+        await store.append(*turn_of("t1", "one"))
+        await store.alive.renew()
+
+        assert await other.alive.dead([store.alive.name]) == []
+
+    assert await store.load("t1") is not None
+    await store.close()
+    await other.close()

@@ -1,0 +1,35 @@
+"""Questions and answers made from a few words."""
+
+from quire.conversation import AnswerEntry, Message
+from quire.domain import Answer
+from tests.verify.samples import NOON, answer_of
+
+
+def turn_of(thread_id: str, name: str, **fields: object) -> tuple[Answer, tuple[Message, Message]]:
+    """Make a question and its answer."""
+    answer = answer_of(f"answer {name}", thread_id=thread_id, id=f"a-{thread_id}-{name}", **fields)
+    asked = Message(
+        id=f"q-{thread_id}-{name}", role="user", content=f"question {name}", created_at=NOON
+    )
+    said = Message(
+        id=answer.id,
+        role="assistant",
+        content=answer.text,
+        created_at=NOON,
+        confidence=0.5,
+        record={"status": "answered", "claims": [{"start": 0, "quote": "Größe “x”"}], "none": None},
+    )
+    return answer, (asked, said)
+
+
+def entry_of(thread_id: str, name: str, owner: str | None = None) -> AnswerEntry:
+    """Make the line of the log with which an answer begins."""
+    return AnswerEntry(
+        id=f"a-{thread_id}-{name}",
+        thread_id=thread_id,
+        book="tiny",
+        question="What is it?",
+        state="processing",
+        created_at=NOON,
+        owner=owner,
+    )
