@@ -253,7 +253,6 @@ async def test_a_reader_at_another_process_keeps_the_work_going(
     ):
         _, frames = await here.begin(_says(gate), _write)
         await anext(frames)
-        await _known_to(journal)
         followed = await there.resume(IDENTITY, 0)
         assert followed is not None
         first = await anext(followed)
@@ -278,7 +277,6 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
     ):
         _, frames = await here.begin(_says(gate), _write)
         await anext(frames)
-        await _known_to(journal)
         followed = await there.resume(IDENTITY, 1)
         assert followed is not None
         assert await anext(followed) is None
@@ -300,12 +298,6 @@ async def test_what_need_not_be_kept_is_forgotten(journal_url: str, gate: asynci
         assert await journal.read(IDENTITY, 0) == []
     finally:
         await journal.close()
-
-
-async def _known_to(journal: Journal) -> None:
-    """Wait for what is written behind the reader's back."""
-    while await journal.find(IDENTITY) is None:
-        pass
 
 
 async def _all(frames: AsyncGenerator[object, None]) -> list[object]:
