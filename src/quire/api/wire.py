@@ -29,16 +29,20 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    frames: Frames | None = None
-    """What is left when the response ends."""
+    def __init__(
+        self, identity: str, frames: Frames, after: int, write: Write, status_code: int = 200
+    ) -> None:
+        """Send the events of a stream beyond the first `after`."""
+        # The status is a parameter because FastAPI reads it there for the documentation.
+        super().__init__(_bytes(identity, frames, after, write), status_code, STREAM_HEADERS)
+        self._frames = frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send, and leave the stream however that ends."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            if self.frames:
-                await self.frames.aclose()
+            await self._frames.aclose()
 
 
 async def send_stream(
@@ -46,7 +50,7 @@ async def send_stream(
 ) -> Response:
     """Start the pipeline; a failure before the first event still has its own status."""
     identity, frames = await streams.begin(events, write, owner_of(request) or "")
-    return _stream(identity, frames, 0, write)
+    return EventStream(identity, frames, 0, write)
 
 
 async def resume_stream(streams: Streams, last: str, request: Request, write: Write) -> Response:
@@ -56,7 +60,7 @@ async def resume_stream(streams: Streams, last: str, request: Request, write: Wr
     if frames is None:
         # Also what tells an EventSource not to come again.
         return Response(status_code=204)
-    return _stream(identity, frames, number, write)
+    return EventStream(identity, frames, number, write)
 
 
 def streams_router(streams: Streams) -> APIRouter:
@@ -105,12 +109,6 @@ def _writer(request_id: str) -> Write:
         return None
 
     return write
-
-
-def _stream(identity: str, frames: Frames, after: int, write: Write) -> EventStream:
-    response = EventStream(_bytes(identity, frames, after, write), headers=STREAM_HEADERS)
-    response.frames = frames
-    return response
 
 
 async def _bytes(identity: str, frames: Frames, number: int, write: Write) -> AsyncIterator[bytes]:
