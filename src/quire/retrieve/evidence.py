@@ -4,6 +4,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 
 from quire.ports import Reader
 from quire.prose.plain import inline_plain
@@ -78,6 +79,7 @@ class EvidenceReader:
         self._reader = reader
         # The search and the embedded answerer ask about the same sentences.
         self._known: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._lock = Lock()
 
     def rank(
         self,
@@ -126,9 +128,10 @@ class EvidenceReader:
             new = [text for text in dict.fromkeys(group) if text not in scores]
             given = self._reader.score(question, new) if new else ()
             scores |= zip(new, given, strict=True)
-        self._known |= {(question, text): score for text, score in scores.items()}
-        while len(self._known) > MEMORY:
-            self._known.popitem(last=False)
+        with self._lock:
+            self._known |= {(question, text): score for text, score in scores.items()}
+            while len(self._known) > MEMORY:
+                self._known.popitem(last=False)
         return scores
 
 
