@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import uvicorn
 
 BACKLOG = 2048
+KEEP_ALIVE = 75
+"""Seconds a connection may rest; longer than nginx keeps it (60), or both may meet in the middle: a
+question that is sent while the service closes the connection is lost."""
 SPARE = 5
 """Seconds that a service which was told to stop has beyond the draining of streams."""
 
@@ -111,6 +114,7 @@ def _serve(settings: Settings, console: Console) -> None:
             workers=settings.serve.workers,
             # Which proxies to believe is for `QUIRE_ACCESS__TRUSTED_PROXIES` to say.
             proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
             # The streams end by themselves before that; this is for what does not.
             timeout_graceful_shutdown=int(settings.stream.drain_seconds) + SPARE,
         )
