@@ -255,7 +255,7 @@ def measure_memory(other: Service, given: argparse.Namespace, table: Table) -> b
     """Look at the memory of a service that is asked much; its caches are full after the first."""
     failures: list[str] = []
     seen: list[float] = []
-    first = min(BATCH, max(1, given.memory // 10))
+    first = min(BATCH, max(1, given.memory // 4))
     for start in range(0, given.memory, first):
         count = min(first, given.memory - start)
         answered = other.ask(distinct(count, 200_000 + start), given.questions)
