@@ -231,10 +231,16 @@ def with_cache(services: Services, model: str) -> Services:
     options = services.settings.cache
     if not options.answers:
         return services
-    inner, library, threads = services.answerer, services.library, services.threads
+
+    def cached(answerer: Answerer) -> Answerer:
+        library, threads = services.library, services.threads
+        return CachedAnswerer(answerer, library, threads, model=model, options=options)
+
     return replace(
         services,
-        answerer=CachedAnswerer(inner, library, threads, model=model, options=options),
+        answerer=cached(services.answerer),
+        # Each remembers for itself: another workflow may have another model or instructions.
+        workflows={name: cached(answerer) for name, answerer in services.workflows.items()},
     )
 
 

@@ -222,6 +222,48 @@ async def test_an_answer_that_everybody_left_is_given_up_and_made_anew(
     assert inner.made == 2
 
 
+async def test_readers_who_share_an_answer_do_not_share_a_conversation(
+    cached: CachedAnswerer, inner: Counting, services: Services
+) -> None:
+    ada, bob = [
+        await ask(cached, Question(text=ASKED, owner=owner, contract="agent", noted={"by": owner}))
+        for owner in ("ada", "bob")
+    ]
+
+    assert inner.made == 1
+    threads = services.threads
+    assert await threads.load(bob.thread_id, owner="ada") is None
+    assert await threads.answer(bob.id, owner="ada") is None
+    theirs = await threads.load(bob.thread_id, owner="bob")
+    assert theirs is not None
+    assert (theirs.owner, theirs.contract) == ("bob", "agent")
+    assert theirs.messages[1].record["noted"] == {"by": "bob"}
+    assert ada.thread_id not in str(theirs)
+    assert ada.id not in str(theirs)
+    assert await threads.answer(ada.id, owner="ada") is not None
+
+
+async def test_an_answer_given_while_something_was_down_is_not_repeated(
+    services: Services, clock: Clock
+) -> None:
+    class Down:
+        def __init__(self) -> None:
+            self.made = 0
+
+        async def answer(self, question: Question) -> AsyncIterator[Event]:
+            self.made += 1
+            async for event in services.answerer.answer(question):
+                done = isinstance(event, Done)
+                yield Done(replace(event.answer, notices=("embedded_answer",))) if done else event
+
+    inner = Down()
+    cached = _cached(services, inner, clock)
+
+    assert (await ask(cached, ASKED)).notices == ("embedded_answer",)
+    assert (await ask(cached, ASKED)).cache_age is None
+    assert inner.made == 2
+
+
 async def test_a_failure_is_told_to_all_who_wait_and_not_remembered(
     cached: CachedAnswerer, inner: Counting
 ) -> None:

@@ -12,7 +12,8 @@ from quire.compose import Services
 async def client(tiny: Services) -> AsyncIterator[httpx.AsyncClient]:
     """The whole application over the tiny book, asked without a socket."""
     app = create_app(tiny)
-    async with LifespanManager(app):
+    # A busy machine is no reason to fail.
+    async with LifespanManager(app, startup_timeout=120, shutdown_timeout=120):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
             yield client

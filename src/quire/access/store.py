@@ -62,14 +62,25 @@ class SqlKeyStore:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         try:
+            await self._make()
             async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
-                if not self._made:
-                    await connection.run_sync(METADATA.create_all)
-                    self._made = True
                 yield connection
         except StoreUnavailable:
             self._made = False  # another database may stand there when it is back
             raise
+
+    async def _make(self) -> None:
+        """Create the table; a process that starts at the same moment may be doing the same."""
+        for tries in (1, 0):
+            if self._made:
+                return
+            try:
+                async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
+                    await connection.run_sync(METADATA.create_all)
+                self._made = True
+            except StoreUnavailable:
+                if not tries:
+                    raise
 
 
 def _row(key: Key) -> dict[str, Any]:

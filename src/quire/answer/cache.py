@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
@@ -17,12 +17,14 @@ from unicodedata import normalize
 from uuid import uuid4
 
 from quire.answer.instructions import VERSION
+from quire.answer.keeping import logged, unless_down
 from quire.answer.options import CacheOptions
 from quire.answer.records import answer_record
+from quire.answer.work import Work
 from quire.broadcast import Broadcast
-from quire.conversation import AnswerEntry, Message
+from quire.conversation import Message
 from quire.domain import Answer, Hit, Question, Timings
-from quire.errors import StoreUnavailable
+from quire.errors import QuireError, StoreUnavailable
 from quire.events import Done, Event, Retrieved, Started
 from quire.ports import Answerer, Library, ThreadStore
 from quire.telemetry.metrics import CACHE
@@ -30,7 +32,7 @@ from quire.telemetry.metrics import CACHE
 Clock = Callable[[], float]
 ASIDE = frozenset({"book", "thread_id", "owner", "contract", "noted"})
 """What a question says about who asks it where, and not about what is asked."""
-SEARCHED = ("searched", "also", "hits")
+SEARCHED = ("searched", "also", "hits", "top_k", "threshold")
 """What is stored of the search, and is the same for all who share the answer."""
 _CAPITAL = re.compile(r"[A-Z][a-z]+\b")
 
@@ -131,14 +133,14 @@ class CachedAnswerer:
 
     async def _key(self, question: Question) -> Key | None:
         """Name everything the answer depends on; `None` if that is more than can be named."""
-        index = self._library.open(question.book)
-        if question.selected_text is None and question.thread_id:
-            try:
-                thread = await self._threads.load(question.thread_id, last=1)
-            except StoreUnavailable:
-                return None
-            if thread and thread.messages:
-                return None
+        try:
+            index = self._library.open(question.book)
+            if question.selected_text is None and question.thread_id:
+                thread = await self._threads.load(question.thread_id, last=1, owner=question.owner)
+                if thread and thread.messages:
+                    return None
+        except QuireError:
+            return None  # what can be said without it, the pipeline knows
         return Key(index.book, index.revision, self._model, VERSION, _impersonal(question))
 
     def _find(self, key: Key) -> Flight | None:
@@ -168,7 +170,7 @@ class CachedAnswerer:
                 async for event in events:
                     if isinstance(event, Done):
                         answer = event.answer
-                        worth = answer.state != "flagged" and answer.revision == key.revision
+                        worth = _lasts(answer) and answer.revision == key.revision
                         flight.record = await self._recorded(answer, question)
                         flight.made_at = self._clock()
                     flight.said.say(_light(event))
@@ -180,57 +182,61 @@ class CachedAnswerer:
 
     async def _recorded(self, answer: Answer, question: Question) -> dict[str, Any]:
         with suppress(StoreUnavailable):
-            message = await self._threads.answer(answer.id)
+            message = await self._threads.answer(answer.id, owner=question.owner)
             if message:
                 return dict(message.record)
         return answer_record(answer, question, answer.hits)
 
     async def _again(self, flight: Flight, question: Question) -> AsyncGenerator[Event, None]:
         """Give an answer that was made, or is being made, for another reader."""
-        begun = perf_counter()
-        thread_id, answer_id = question.thread_id or str(uuid4()), str(uuid4())
+        thread_id, index = question.thread_id or str(uuid4()), self._library.open(question.book)
+        work = Work(question, index, thread_id, str(uuid4()), self._model)
         answer: Answer | None = None
-        async with aclosing(flight.follow()) as events:
+        async with aclosing(flight.follow()) as events, AsyncExitStack() as held:
             await anext(events)  # the other reader's `Started`, or a failure before it
-            index = self._library.open(question.book)
-            entry = AnswerEntry(
-                id=answer_id,
-                thread_id=thread_id,
-                book=index.book,
-                question=question.text,
-                state="processing",
-                created_at=datetime.now(UTC),
-            )
-            yield Started(thread_id, answer_id)
-            async with self._threads.turn(thread_id), self._threads.answering(entry):
-                async for event in events:
-                    if isinstance(event, Done):
-                        answer = self._own(event.answer, flight, question, entry, begun)
-                    else:
-                        yield event
-                assert answer is not None, "the pipeline ended without `Done`"
-                await self._threads.append(answer, _messages(answer, question, flight.record))
-        yield Done(answer)
+            await held.enter_async_context(logged(self._threads, work))
+            yield Started(thread_id, work.answer_id)
+            await held.enter_async_context(self._threads.turn(thread_id))
+            async for event in events:
+                if isinstance(event, Done):
+                    answer = self._own(event.answer, flight, work)
+                else:
+                    yield event
+            assert answer is not None, "the pipeline ended without `Done`"
+            await self._remember(answer, work, flight.record)
+        yield Done(_noticed(answer, work))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
 
-    def _own(
-        self,
-        answer: Answer,
-        flight: Flight,
-        question: Question,
-        entry: AnswerEntry,
-        begun: float,
-    ) -> Answer:
+    def _own(self, answer: Answer, flight: Flight, work: Work) -> Answer:
         return replace(
             answer,
-            id=entry.id,
-            thread_id=entry.thread_id,
-            question=question.text,
+            id=work.answer_id,
+            thread_id=work.thread_id,
+            question=work.question.text,
             created_at=datetime.now(UTC),
-            timings=Timings(total_ms=round(1000 * (perf_counter() - begun), 2)),
+            timings=Timings(total_ms=round(1000 * (perf_counter() - work.begun), 2)),
             cache_age=round(self._clock() - flight.made_at, 3),
         )
+
+    async def _remember(self, answer: Answer, work: Work, record: Mapping[str, Any]) -> None:
+        if not work.kept:
+            return
+        asked = work.question
+        messages = _messages(answer, asked, record)
+        keeping = self._threads.append(answer, messages, owner=asked.owner, contract=asked.contract)
+        await unless_down(work, keeping)
+
+
+def _lasts(answer: Answer) -> bool:
+    """Tell whether an answer is as good as one that is made anew."""
+    return answer.state != "flagged" and not answer.notices
+
+
+def _noticed(answer: Answer, work: Work) -> Answer:
+    """Tell what was down when it was made, and whether it is kept for this reader."""
+    theirs = (one for one in answer.notices if one != "not_kept")
+    return replace(answer, notices=tuple(dict.fromkeys((*theirs, *work.notices))))
 
 
 def _impersonal(question: Question) -> Question:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi_offline import FastAPIOffline
 
 from quire.answer.observed import ObservedAnswerer
@@ -35,6 +35,8 @@ from quire.telemetry.spans import close_tracing, open_tracing
 from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
+OWN_WORDS = ("metrics", "logs", "operation_spans")
+
 
 def create_app(
     services: Services, counted_in: str | None = None, *, clock: Clock | None = None
@@ -45,14 +47,10 @@ def create_app(
     """
     settings = services.settings
     # One clock for conversations, whoever looks at it.
-    services.threads.clock = clock = clock or services.threads.clock
+    services.threads.clock = clock or services.threads.clock
     access = build_access(settings)
     streams = _streams(services)
     provider = open_tracing(settings.tracing)
-
-    def placed(answerer: Answerer) -> Answerer:
-        observed = ObservedAnswerer(answerer, words=settings.log.questions)
-        return InSession(observed, services.threads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -75,32 +73,46 @@ def create_app(
         lifespan=lifespan,
         responses=PROBLEMS,
         # Requests are spans; what they are about and how fast they are is told in our own words.
-        telemetry={
-            "tracer_provider": provider,
-            "metrics": False,
-            "logs": False,
-            "operation_spans": False,
-        },
+        telemetry={"tracer_provider": provider, **dict.fromkeys(OWN_WORDS, False)},
     )
     add_handlers(app)
-    for contract in CONTRACTS:
-        app.include_router(mount(contract, placed(services.answerer), streams))
-    workflows = settings.workflows
-    app.include_router(workflows_router(workflows, services.workflows, placed, streams))
-    app.include_router(streams_router(streams))
-    for remembering in REMEMBERING:
-        app.include_router(sessions_router(remembering, services.threads, clock))
-    app.include_router(search_router(services.library, services.searcher, clock))
-    app.include_router(threads_router(services.threads))
-    app.include_router(answers_router(services.threads))
-    app.include_router(receipts_router(services.receipts))
-    app.include_router(reading_router(services.library))
-    app.include_router(structure_router(services.library))
+    _add_contracts(app, services, streams)
+    for router in _beside_them(services):
+        app.include_router(router)
     app.include_router(health_router(_checks(services, access)))
     app.include_router(metrics_router(counted_in), dependencies=[needs("admin")])
-    app.include_router(page_router())
     hang_door(app, access, settings)
     return app
+
+
+def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
+    """Mount each contract whole and streamed, with its conversations."""
+    settings = services.settings
+
+    def placed(answerer: Answerer) -> Answerer:
+        observed = ObservedAnswerer(answerer, words=settings.log.questions)
+        return InSession(observed, services.threads)
+
+    for contract in CONTRACTS:
+        app.include_router(mount(contract, placed(services.answerer), streams))
+    workflows = workflows_router(settings.workflows, services.workflows, placed, streams)
+    app.include_router(workflows)
+    app.include_router(streams_router(streams))
+    for remembering in REMEMBERING:
+        app.include_router(sessions_router(remembering, services.threads, services.threads.clock))
+
+
+def _beside_them(services: Services) -> list[APIRouter]:
+    """Give the routes that belong to no contract, or to all."""
+    return [
+        search_router(services.library, services.searcher, services.threads.clock),
+        threads_router(services.threads),
+        answers_router(services.threads),
+        receipts_router(services.receipts),
+        reading_router(services.library),
+        structure_router(services.library),
+        page_router(),
+    ]
 
 
 def _streams(services: Services) -> Streams:

@@ -14,7 +14,16 @@ from pydantic import (
     model_validator,
 )
 
-from quire.domain import Answer, Chunk, Filters, Hit, Prefix, Wanted
+from quire.domain import (
+    SELECTION_LENGTH,
+    Answer,
+    Chunk,
+    ContextMode,
+    Filters,
+    Hit,
+    Prefix,
+    Wanted,
+)
 
 PREVIEW = 500
 UUID_VERSION = 4
@@ -74,6 +83,20 @@ def _is_shallow(value: Any, depth: int) -> bool:
 
 Kept = Annotated[dict[str, Any], AfterValidator(keepable)]
 """An object of the caller's own, small enough to be kept with every message."""
+
+
+def selectable(value: str | None, mode: ContextMode | None) -> str | None:
+    """Give a selected text back if it can be the source that the mode asks for.
+
+    Raises:
+        ValueError: it is missing, or has another length than a selection may have.
+    """
+    least, most = SELECTION_LENGTH
+    if len(value or "") > most:
+        raise ValueError(f"may have {most} characters at most")
+    if mode == "user_provided" and len((value or "").strip()) < least:
+        raise ValueError(f"is required in mode user_provided, with at least {least} characters")
+    return value
 
 
 class BeginsWith(Wire):

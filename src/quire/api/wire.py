@@ -29,9 +29,12 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, identity: str, frames: Frames, after: int, write: Write) -> None:
+    def __init__(
+        self, identity: str, frames: Frames, after: int, write: Write, status_code: int = 200
+    ) -> None:
         """Send the events of a stream beyond the first `after`."""
-        super().__init__(_bytes(identity, frames, after, write), headers=STREAM_HEADERS)
+        # The status is a parameter because FastAPI reads it there for the documentation.
+        super().__init__(_bytes(identity, frames, after, write), status_code, STREAM_HEADERS)
         self._frames = frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -214,7 +215,7 @@ async def _play(
     played = []
     with TemporaryDirectory() as folder, Progress(console=console, transient=True) as bar:
         # What a lying model was asked is no conversation of the reader's.
-        store = {"database_url": f"sqlite+aiosqlite:///{folder}/threads.db"}
+        store = {"database_url": SecretStr(f"sqlite+aiosqlite:///{folder}/threads.db")}
         wired = build(settings.model_copy(update=store), model=("scripted", model))
         async with wired as services:
             written = scripts.write_scripts(items, services.library.open(book))[:limit]

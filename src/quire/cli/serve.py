@@ -140,6 +140,7 @@ async def _create_tables(settings: Settings) -> None:
     """Open the database once, so that what is wrong with it is told in one sentence."""
     from quire.compose import build_journal, build_threads
 
+    await build_keys(settings).all()
     for store in (build_threads(settings), build_journal(settings)):
         await store.open()
         await store.close()

@@ -17,7 +17,7 @@ from quire.errors import (
     UnknownStream,
 )
 from quire.events import Event, Failed, Started
-from quire.streams.journal import Frame, Journal
+from quire.streams.journal import Frame, Journal, Kept
 from quire.streams.options import StreamOptions
 from quire.streams.recorder import Recorder
 from quire.telemetry.metrics import STREAMS
@@ -27,6 +27,8 @@ UNREAD = 256
 """An answer waits while its reader is so many events behind."""
 POLL = 0.1
 """Seconds between two looks at a stream of another process."""
+LATE = 10
+"""So often is looked for a stream that its reader may know before it is written down."""
 IN_MEMORY = 64
 """Finished streams that this process can give again without the database."""
 
@@ -198,7 +200,7 @@ class Streams:
             UnknownStream: there is none, it is somebody else's, or it is no longer kept.
         """
         live = self._known.get(stream_id)
-        kept = live or await self._journal.find(stream_id)
+        kept = live or await self._find(stream_id)
         if kept is None or kept.owner != owner:
             raise _unknown(stream_id)
         if kept.ended == "done" and self._stands and not await self._stands(stream_id):
@@ -210,6 +212,14 @@ class Streams:
         if kept.ended and not await self._journal.read(stream_id, after):
             return None
         return self._elsewhere(stream_id, after)
+
+    async def _find(self, stream_id: str) -> Kept | None:
+        """Look for a stream of another process, which may be about to write it down."""
+        for _ in range(LATE):
+            if kept := await self._journal.find(stream_id):
+                return kept
+            await asyncio.sleep(POLL)
+        return None
 
     async def _make(
         self, live: LiveStream, events: AsyncGenerator[Event, None], write: Write

@@ -36,8 +36,9 @@ class Hands:
 
 @asynccontextmanager
 async def serving(services: Services, clock: Any = None) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(services, clock or Hands())
-    async with LifespanManager(app):
+    app = create_app(services, clock=clock or Hands())
+    # A busy machine is no reason to fail.
+    async with LifespanManager(app, startup_timeout=120, shutdown_timeout=120):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
             yield client

@@ -23,6 +23,7 @@ from quire.api.fields import (
     is_fully_grounded,
     not_fully_supported,
     rests_on,
+    selectable,
 )
 from quire.conversation import Thread
 from quire.domain import SELECTION_LENGTH, Answer, Hit, Question
@@ -56,10 +57,7 @@ class AgentRequest(Wire):
     @field_validator("user_context")
     @classmethod
     def _has_context(cls, value: str | None, info: ValidationInfo) -> str | None:
-        least, _ = SELECTION_LENGTH
-        if info.data.get("context_mode") == "user_provided" and len((value or "").strip()) < least:
-            raise ValueError(f"is required in mode user_provided, with at least {least} characters")
-        return value
+        return selectable(value, info.data.get("context_mode"))
 
     @field_validator("thread_id")
     @classmethod

@@ -17,12 +17,12 @@ from quire.api.fields import (
     is_fully_grounded,
     keepable,
     not_fully_supported,
+    selectable,
 )
 from quire.domain import (
     NOTICES,
     SELECTION_LENGTH,
     Answer,
-    Citation,
     Claim,
     Confidence,
     Hit,
@@ -66,15 +66,11 @@ class ChatRequest(Wire):
     def _has_context(
         cls, value: str | dict[str, Any] | None, info: ValidationInfo
     ) -> str | dict[str, Any] | None:
-        if isinstance(value, dict):
-            keepable(value)
-        least, most = SELECTION_LENGTH
-        selected = value.strip() if isinstance(value, str) else ""
-        if isinstance(value, str) and len(value) > most:
-            raise ValueError(f"may have {most} characters at most")
-        if info.data.get("context_mode") == "user_provided" and len(selected) < least:
-            raise ValueError(f"is required in mode user_provided, with at least {least} characters")
-        return value
+        mode = info.data.get("context_mode")
+        if not isinstance(value, dict):
+            return selectable(value, mode)
+        selectable(None, mode)
+        return keepable(value)
 
 
 class Source(Wire):
@@ -212,6 +208,7 @@ class ChatNotice(Wire):
     """Something that was down while the question was answered."""
 
     code: Literal["not_kept", "embedded_answer"]
+    """What it is, for programs."""
     detail: str
     """The same in words."""
 
@@ -382,10 +379,6 @@ def _source(number: int, hit: Hit) -> Source:
     )
 
 
-def _quote(citation: Citation) -> Quote:
-    return Quote(**asdict(citation))
-
-
 def checked_claim(claim: Claim) -> CheckedClaim:
     """Write a claim with its verdict and its quotes."""
     return CheckedClaim(
@@ -394,7 +387,7 @@ def checked_claim(claim: Claim) -> CheckedClaim:
         end=claim.end,
         verdict=claim.verdict,
         probability=claim.probability,
-        citations=[_quote(citation) for citation in claim.citations],
+        citations=[Quote(**asdict(citation)) for citation in claim.citations],
     )
 
 
