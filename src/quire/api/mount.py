@@ -127,12 +127,7 @@ def mount(
         answer = await finish_for(request, events, streams.options.max_seconds)
         return contract.reply(answer) if answer else Response(status_code=LEFT)
 
-    @router.post(
-        contract.stream_path,
-        status_code=200,  # the class does not take one, and OpenAPI has to know
-        response_class=EventStream,
-        responses=streamed_docs,
-    )
+    @router.post(contract.stream_path, response_class=EventStream, responses=streamed_docs)
     async def streamed(
         body: request_model,  # type: ignore[valid-type]
         request: Request,

@@ -69,7 +69,6 @@ def streams_router(streams: Streams) -> APIRouter:
 
     @router.get(
         "/streams/{stream_id}",
-        status_code=200,  # the class does not take one, and OpenAPI has to know
         response_class=EventStream,
         responses={
             200: {
