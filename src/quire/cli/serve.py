@@ -142,8 +142,10 @@ async def _create_tables(settings: Settings) -> None:
 
     await build_keys(settings).all()
     for store in (build_threads(settings), build_journal(settings)):
-        await store.open()
-        await store.close()
+        try:
+            await store.open()
+        finally:
+            await store.close()
 
 
 @contextmanager
