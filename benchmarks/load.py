@@ -177,18 +177,21 @@ class Service:
 def service(data: Path, **settings: str) -> Iterator[Service]:
     """Start `quire serve` on a free port, and stop it by its id."""
     command = [sys.executable, "-m", "quire", "serve", "--port", "0", "--data", str(data)]
-    process = subprocess.Popen(
-        command, env={**os.environ, **settings}, stderr=subprocess.PIPE, text=True
-    )
+    said = data / "said.log"
+    with said.open("w") as log:
+        process = subprocess.Popen(command, env={**os.environ, **settings}, stderr=log)
     try:
-        assert process.stderr is not None
-        found = re.search(r"http://\S+", process.stderr.readline())
-        if not found:
-            raise SystemExit(f"The service did not start: {process.stderr.read()}")
+        while not (found := re.search(r"http://\S+", said.read_text("utf-8"))):
+            if process.poll() is not None:
+                raise SystemExit(f"The service did not start: {said.read_text('utf-8')}")
+            time.sleep(0.1)
         yield Service(process.pid, found[0])
     finally:
         process.terminate()
         process.wait()
+        # Its first line is its address; what comes behind it are warnings.
+        for line in said.read_text("utf-8").splitlines()[1:11]:
+            SAY.print(f"the service said: {line}", markup=False)
 
 
 def percentiles(rounds: Sequence[Round]) -> str:
@@ -197,11 +200,15 @@ def percentiles(rounds: Sequence[Round]) -> str:
     return " / ".join(f"{seconds:.2f}" for seconds in at) + " s"
 
 
+def tell(failures: Sequence[str]) -> None:
+    for failure in failures[:3]:
+        SAY.print(f"failed: {failure[:300]}", markup=False)
+
+
 def add_row(table: Table, what: str, rounds: Sequence[Round], ratio: str, goal: str = "") -> int:
     """Show rounds as a line; give the number of errors."""
     failures = [failure for one in rounds for failure in one.failures]
-    for failure in failures[:3]:
-        SAY.print(f"[red]{what}: {failure[:300]}")
+    tell(failures)
     rate = f"{statistics.median(one.rate for one in rounds):.1f}/s"
     table.add_row(what, str(len(failures)), percentiles(rounds), rate, ratio, goal)
     return len(failures)
@@ -252,6 +259,7 @@ def measure_memory(other: Service, given: argparse.Namespace, table: Table) -> b
     for start in range(0, given.memory, first):
         count = min(first, given.memory - start)
         answered = other.ask(distinct(count, 200_000 + start), given.questions)
+        tell(answered.failures)
         failures += answered.failures
         seen.append(resident(other.pid))
         SAY.print(f"{start + count:,} of {given.memory:,} questions: {seen[-1]:.0f} MB")

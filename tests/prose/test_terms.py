@@ -19,7 +19,10 @@ TERM = st.text("abcdef", min_size=1, max_size=3)
         ("snake_case_name", ("snake_case_name", "snake", "case", "name")),
         ("C++", ("c++",)),
         ("ROS 2", ("ros", "2")),
-        ("sensor_msgs/LaserScan", ("sensor_msgs/laserscan", "sensor", "msgs", "laser", "scan")),
+        (
+            "sensor_msgs/LaserScan",
+            ("sensor_msgs/laserscan", "laserscan", "sensor", "msgs", "laser", "scan"),
+        ),
         ("LaserScan", ("laserscan", "laser", "scan")),
         ("robotModel", ("robotmodel", "robot", "model")),
         ("PointCloud2", ("pointcloud2", "point", "cloud")),
