@@ -4,19 +4,33 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import (
     PREVIEW,
     BookFilters,
-    Uuid4,
     Wire,
     clipped,
     dump,
     is_fully_grounded,
-    keepable,
     not_fully_supported,
+)
+from quire.api.sent import (
+    SAYS,
+    SELECTION_RULE,
+    WITHOUT_NUL,
+    AnyObject,
+    Sent,
+    Uuid4,
+    keepable,
     selectable,
 )
 from quire.domain import (
@@ -31,14 +45,21 @@ from quire.domain import (
 )
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Selected = Annotated[str, WithJsonSchema({"type": "string", "maxLength": SELECTION_LENGTH[1]})]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
+]
+Selected = Annotated[
+    str,
+    WithJsonSchema({"type": "string", "maxLength": SELECTION_LENGTH[1], "pattern": WITHOUT_NUL}),
+]
 LIVE_MESSAGES = 50
 ARCHIVED_AFTER = timedelta(hours=1)
 
 
-class ChatRequest(Wire):
+class ChatRequest(Sent):
     """A question about the book."""
+
+    model_config = ConfigDict(json_schema_extra=SELECTION_RULE)
 
     message: Words
     """The question."""
@@ -56,7 +77,7 @@ class ChatRequest(Wire):
     """Which book; may be left out where there is only one."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
-    user_context: Selected | dict[str, Any] | None = Field(None, validate_default=True)
+    user_context: Selected | AnyObject | None = Field(None, validate_default=True)
     """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
     only source: nothing is retrieved, and what was said before does not count. An object is kept
     with the conversation, and the answer does not depend on it."""

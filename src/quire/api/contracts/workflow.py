@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field, StringConstraints, field_validator
 
 from quire.api.contract import SessionRules, WireEvent
-from quire.api.fields import AnyUuid, BookFilters, Wire, dump, rests_on
+from quire.api.fields import BookFilters, Wire, dump, rests_on
+from quire.api.sent import SAYS, AnyUuid, Sent
 from quire.conversation import Message, Thread
 from quire.domain import Answer, Filters, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -22,7 +23,9 @@ RECENT = timedelta(hours=1)
 CLOCK_SKEW = timedelta(minutes=5)
 NO_FILTERS = Filters()
 NO_INDEX = "The book cannot be searched right now."
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY), SAYS
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class Workflow:
     filters: Filters = NO_FILTERS
 
 
-class UserQuery(Wire):
+class UserQuery(Sent):
     """A question to a workflow."""
 
     queryText: Words
@@ -142,7 +145,7 @@ class AgentWorkflow(Wire):
     """Whether it answers from the book."""
 
 
-class SearchBookRequest(Wire):
+class SearchBookRequest(Sent):
     """What to look for in the book."""
 
     query: Words
