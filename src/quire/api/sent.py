@@ -9,10 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    Strict,
     StringConstraints,
     WithJsonSchema,
     field_validator,
@@ -79,6 +82,24 @@ SAYS = Field(json_schema_extra={"pattern": SAYING_SOMETHING})
 ASKS = Field(json_schema_extra={"pattern": ASKING_SOMETHING})
 """Describes one that has a letter or a digit."""
 
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic takes this for a finding
+    return value
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")  # noqa: TRY004 - likewise
+    return value
+
+
+# What JSON has a type for is taken in that type alone, as it is described.
+Whole = Annotated[int, BeforeValidator(_number)]
+Real = Annotated[float, BeforeValidator(_number)]
+Flag = Annotated[bool, Strict()]
+Moment = Annotated[AwareDatetime, BeforeValidator(_text)]
 
 _HEX = "[0-9a-fA-F]"
 _UUID = rf"^{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}$"

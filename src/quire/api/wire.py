@@ -17,6 +17,8 @@ from quire.errors import QuireError, UnknownStream
 from quire.events import Event, Failed
 from quire.streams.live import Frames, Streams, Write
 
+MOST_DIGITS = 9
+"""No stream has so many events, and no database counts beyond."""
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
 
 
@@ -111,7 +113,8 @@ def streams_router(streams: Streams) -> APIRouter:
 def _place(event_id: str) -> tuple[str, int]:
     """Read the stream and the number out of an event's id."""
     identity, _, number = event_id.rpartition(":")
-    if not identity or not (number.isascii() and number.isdecimal()):
+    counted = number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS
+    if not identity or not counted:
         raise UnknownStream(f"There is no event {event_id!r} to go on behind.")
     return identity, int(number)
 

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import BookFilters, Share, Wire, dump, rests_on, slug_of
-from quire.api.sent import SAYS, Sent, Uuid4
+from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -74,7 +74,7 @@ class SearchRequest(Sent):
 
     query: Words
     """The question, of 1 to 500 characters."""
-    top_k: int = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    top_k: Whole = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
     """How many passages to give."""
     filters: BookFilters | None = None
     """Where to search."""

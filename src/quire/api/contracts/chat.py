@@ -28,8 +28,11 @@ from quire.api.sent import (
     SELECTION_RULE,
     WITHOUT_NUL,
     AnyObject,
+    Flag,
+    Real,
     Sent,
     Uuid4,
+    Whole,
     keepable,
     selectable,
 )
@@ -65,11 +68,11 @@ class ChatRequest(Sent):
     """The question."""
     session_id: Uuid4 | None = None
     """Continues a conversation; a UUID of version 4. Left out, a new one begins."""
-    stream: bool = False
+    stream: Flag = False
     """Whether `/chat/run` answers with server-sent events."""
-    top_k: int = Field(5, ge=1, le=10)
+    top_k: Whole = Field(5, ge=1, le=10)
     """How many passages to retrieve."""
-    similarity_threshold: float = Field(0.7, ge=0.0, le=1.0)
+    similarity_threshold: Real = Field(0.7, ge=0.0, le=1.0)
     """Least similarity of a passage that may be used."""
     filters: BookFilters | None = None
     """Where to search."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import BookFilters, Wire, dump, rests_on
-from quire.api.sent import SAYS, AnyUuid, Sent
+from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
 from quire.conversation import Message, Thread
 from quire.domain import Answer, Filters, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -47,7 +47,7 @@ class UserQuery(Sent):
     """The question, of 1 to 2,000 characters."""
     conversationId: AnyUuid | None = None
     """Continues a conversation; a UUID. Left out, a new one begins."""
-    timestamp: AwareDatetime
+    timestamp: Moment
     """When it was submitted, with a time zone; not more than an hour ago."""
     sessionId: str = Field(min_length=1, max_length=128)
     """The browser's session; kept with the message."""
@@ -150,7 +150,7 @@ class SearchBookRequest(Sent):
 
     query: Words
     """The question, of 1 to 2,000 characters."""
-    topK: int = Field(5, ge=1, le=10)
+    topK: Whole = Field(5, ge=1, le=10)
     """How many passages to give."""
     filters: BookFilters | None = None
     """Where to search."""
