@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.api.app import create_app
 from quire.testing import build_services
-from tests.api.live_server import ASKED, numbers, served
+from tests.api.live_server import ASKED, numbers
+from tests.api.serving import serving
 from tests.api.sse import parse_sse
 from tests.api.test_errors_api import assert_shape
 
@@ -106,19 +106,17 @@ async def test_what_json_can_hold_but_nobody_can_write_is_refused(
 
 
 async def test_a_stream_of_before_does_not_go_on_behind_an_event_of_an_absurd_number(
-    tiny_data: Path, client: httpx.AsyncClient
+    tiny_data: Path,
 ) -> None:
     """Streams of a process that has ended are read from the database, which cannot count so far."""
-    async with served(create_app(build_services(tiny_data))) as address:
-        events = parse_sse((await client.post(f"{address}/chat/stream", json=ASKED)).text)
+    async with serving(build_services(tiny_data)) as before:
+        events = parse_sse((await before.post("/chat/stream", json=ASKED)).text)
     stream = events[0][0].partition(":")[0]
-    async with served(create_app(build_services(tiny_data))) as address:
-        absurd = await client.get(
-            f"{address}/streams/{stream}", headers={"last-event-id": f"{stream}:{'9' * 40}"}
-        )
-        real = await client.get(
-            f"{address}/streams/{stream}", headers={"last-event-id": events[0][0]}
-        )
+
+    async with serving(build_services(tiny_data)) as client:
+        address, last = f"/streams/{stream}", f"{stream}:{'9' * 40}"
+        absurd = await client.get(address, headers={"last-event-id": last})
+        real = await client.get(address, headers={"last-event-id": events[0][0]})
 
     assert_shape(absurd, 404, "UnknownStream")
     assert numbers(parse_sse(real.text)) == numbers(events)[1:]
