@@ -1,9 +1,9 @@
 """What the OpenAPI document says of the service is what it does: schemathesis tries all of it.
 
-The whole service is asked over a real socket, with a key, by made-up requests of every kind: right,
-broken, without a key, with other methods, and in chains. `make test` makes up ten for each operation,
-always the same; `make schemathesis` as many as QUIRE_SCHEMA_EXAMPLES says, and the edge of every
-field. QUIRE_SEED makes up others.
+The whole service is asked over a real socket, with a key, by made-up requests of every kind:
+right, broken, without a key, with other methods, and in chains. `make test` makes up ten for each
+operation, always the same; `make schemathesis` as many as QUIRE_SCHEMA_EXAMPLES says, and the edge
+of every field. QUIRE_SEED makes up others.
 """
 
 import asyncio

@@ -8,14 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quire.api.callers import Visible
 from quire.api.door import needs
-from quire.api.sent import Sent, Uuid4
+from quire.api.sent import AnyId, Sent
 from quire.conversation import Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
 LIVE_MESSAGES = 50
-ThreadId = Annotated[Uuid4, Path(description="The conversation's `session_id`.")]
+ThreadId = Annotated[
+    AnyId, Path(description="The conversation's id, by whichever contract it was begun.")
+]
 Limit = Annotated[int, Query(ge=1, le=100)]
 Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 Wanted = Annotated[ThreadState | None, Query(description="Only those in this state.")]
