@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ bench-ingest: $(READY) ## what ingest of BOOK=folder costs beyond embedding, and
 
 bench-threads: $(DEV) ## what storing an answer costs, in short and in long conversations
 	$(BIN)/python benchmarks/threads.py
+
+bench-load: $(READY) ## what the service adds to the pipeline under load, and its memory over 5,000 questions
+	$(BIN)/python benchmarks/load.py $(LOAD)
 
 bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside embedding the question
 	$(BIN)/python benchmarks/retrieval.py "$(BOOK)"

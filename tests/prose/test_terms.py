@@ -1,3 +1,5 @@
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from math import log
 
 import pytest
@@ -86,3 +88,21 @@ def test_coverage_is_from_0_to_1_and_1_when_all_is_present(
 @given(st.text())
 def test_any_text_gives_terms_of_more_than_one_letter(text: str) -> None:
     assert all(len(term) > 1 or term.isdigit() for term in terms(text))
+
+
+def test_questions_that_are_read_at_once_stem_their_words_as_one_alone_would() -> None:
+    lens = [f"{'ab' * size}{end}" for size in range(1, 60) for end in ("ational", "iveness")]
+    alone = [stem(word) for word in lens]
+
+    def together(_: int) -> list[str]:
+        return [stem.__wrapped__(word) for word in lens]  # what nobody has asked for before
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(together, range(8)))
+    finally:
+        sys.setswitchinterval(usual)
+
+    assert all(one == alone for one in found)

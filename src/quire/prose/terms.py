@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum, log
+from threading import Lock
 
 import snowballstemmer
 
@@ -13,6 +14,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _JOINT = re.compile(r"[_./:+'’-]")
 _STEMMER = snowballstemmer.stemmer("english")
+_STEMMING = Lock()  # the stemmer keeps the word it works on, and questions are read in threads
 
 STOPWORDS = frozenset(
     re.findall(
@@ -40,7 +42,8 @@ CAMEL_PART = 3
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Give the stem of one lower-case word."""
-    return str(_STEMMER.stemWord(word))
+    with _STEMMING:
+        return str(_STEMMER.stemWord(word))
 
 
 def words(text: str) -> list[str]:

@@ -117,7 +117,9 @@ class EvidenceReader:
     def _read(self, question: str, *groups: Sequence[str]) -> dict[str, float]:
         """Score the texts, one group after the other, until one answers for sure."""
         texts = dict.fromkeys(text for group in groups for text in group)
-        scores = {t: self._known[(question, t)] for t in texts if (question, t) in self._known}
+        # Asked once for each: what others read at the same time may push it out.
+        known = {text: self._known.get((question, text)) for text in texts}
+        scores = {text: score for text, score in known.items() if score is not None}
         for group in groups:
             if max(scores.values(), default=UNREAD) >= SURE:
                 break
