@@ -184,8 +184,11 @@ def linked(schemas: dict[str, Any], ref: str) -> dict[str, Any]:
     return found
 
 
-AnyObject = Annotated[dict[str, Any], WithJsonSchema(_OBJECT)]
-"""An object of the caller's own."""
+_SELECTION = {"type": "string", "maxLength": SELECTION_LENGTH[1], "pattern": WITHOUT_NUL}
+Context = (
+    Annotated[str, WithJsonSchema(_SELECTION)] | Annotated[dict[str, Any], WithJsonSchema(_OBJECT)]
+)
+"""A selected text, or an object of the caller's own."""
 Kept = Annotated[dict[str, Any], AfterValidator(keepable), WithJsonSchema(_OBJECT)]
 """An object of the caller's own, small enough to be kept with every message."""
 
@@ -202,6 +205,18 @@ def selectable(value: str | None, mode: ContextMode | None) -> str | None:
     if mode == "user_provided" and len((value or "").strip()) < least:
         raise ValueError(f"is required in mode user_provided, with at least {least} characters")
     return value
+
+
+def in_mode(value: Context | None, mode: ContextMode | None) -> Context | None:
+    """Give a context back if it can be what the mode asks for, or be kept.
+
+    Raises:
+        ValueError: it can be neither.
+    """
+    if not isinstance(value, dict):
+        return selectable(value, mode)
+    selectable(None, mode)
+    return keepable(value)
 
 
 SELECTION_RULE: dict[str, Any] = {
