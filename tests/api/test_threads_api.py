@@ -56,10 +56,27 @@ async def test_delete_means_gone(client: httpx.AsyncClient) -> None:
 
 
 async def test_an_id_that_is_no_uuid_of_version_4_is_refused(client: httpx.AsyncClient) -> None:
-    reply = await client.get(f"/threads/{uuid.uuid1()}")
+    chosen = str(uuid.uuid1())
+    reply = await client.post("/chat/run", json={"message": "What is fog?", "session_id": chosen})
 
     assert reply.status_code == 422
-    assert reply.json()["errors"][0]["field"] == "path.thread_id"
+    assert reply.json()["errors"][0]["field"] == "session_id"
+    assert (await client.get(f"/threads/{chosen}")).status_code == 404
+
+
+async def test_whatever_conversation_is_listed_can_be_read_and_deleted(
+    client: httpx.AsyncClient,
+) -> None:
+    """Other contracts let callers choose ids that are no UUID."""
+    asked = {"query_text": "What is a Fresnel lens made of?", "conversation_id": "reader.7"}
+    await client.post("/agent/ask", json=asked)
+
+    listed = {one["thread_id"] for one in (await client.get("/threads")).json()}
+    assert "reader.7" in listed
+    assert (await client.get("/threads/reader.7")).json()["message_count"] == 2
+    assert len((await client.get("/threads/reader.7/messages")).json()) == 2
+    assert (await client.delete("/threads/reader.7")).status_code == 204
+    assert (await client.get("/threads/reader.7")).status_code == 404
 
 
 async def test_a_thread_shows_its_last_fifty_messages(client: httpx.AsyncClient) -> None:
