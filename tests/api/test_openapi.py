@@ -19,7 +19,7 @@ from quire.compose import Services
 from tests.api.live_server import served
 from tests.api.serving import access, limits, new_key, with_settings
 
-ROOT = Path(__file__).parents[2]
+HOOKS = Path(__file__).with_name("schema_hooks.py")
 EXAMPLES = int(os.environ.get("QUIRE_SCHEMA_EXAMPLES", "10"))
 SEED = os.environ.get("QUIRE_SEED", "1")
 THOROUGH = "QUIRE_SCHEMA_EXAMPLES" in os.environ
@@ -28,12 +28,12 @@ UNLIMITED = limits(per_key="", per_session="", per_ip="", answers_at_once=0)
 
 
 async def test_the_service_does_what_its_openapi_document_says(
-    tiny: Services, capsys: pytest.CaptureFixture[str]
+    tiny: Services, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     services = with_settings(tiny, **{**access(mode="keys"), **UNLIMITED})
     key = await new_key(services, "ask", "ingest", "admin")
     async with served(create_app(services)) as address:
-        status, said = await _schemathesis(address, key)
+        status, said = await _schemathesis(address, key, tmp_path)
 
     if THOROUGH:
         with capsys.disabled():
@@ -42,7 +42,7 @@ async def test_the_service_does_what_its_openapi_document_says(
     assert int(re.findall(r"(\d+) generated", said)[-1]) >= AT_LEAST
 
 
-async def _schemathesis(address: str, key: str) -> tuple[int | None, str]:
+async def _schemathesis(address: str, key: str, folder: Path) -> tuple[int | None, str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"),
         *("--header", f"Authorization: Bearer {key}", "--checks", "all", "--phases", PHASES),
@@ -50,8 +50,9 @@ async def _schemathesis(address: str, key: str) -> tuple[int | None, str]:
         *("--continue-on-failure", "--no-color", "--request-timeout", "60"),
         # A busy machine is no reason to fail.
         *("--suppress-health-check", "all"),
-        env={**os.environ, "SCHEMATHESIS_HOOKS": "tests.api.schema_hooks"},
-        cwd=ROOT,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": HOOKS.stem, "PYTHONPATH": str(HOOKS.parent)},
+        # What it keeps for its next run would make that run another one.
+        cwd=folder,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
