@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ services: ## install the servers that tests run for real (Redis), where apt and 
 
 fuzz: $(DEV) ## look for new cases that break a property
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider
+
+schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and forbids, thousands of times
+	QUIRE_SCHEMA_EXAMPLES=$(or $(QUIRE_SCHEMA_EXAMPLES),60) $(BIN)/pytest -q tests/api/test_openapi.py
 
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py

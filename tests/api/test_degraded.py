@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,19 @@ from openai import AsyncOpenAI, OpenAIError
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.outside import OutsideModel
+from quire.api import app
 from quire.compose import Services
 from quire.prose.terms import TermStatistics
 from quire.testing import build_services
 from quire.testing.scripted import streams
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
+
+
+@pytest.fixture
+def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing holds a connection in the background while the test takes them away."""
+    monkeypatch.setattr(app, "kept_in_order", lambda *_: nullcontext())
 
 
 @pytest.fixture
@@ -98,6 +105,7 @@ def locked(data: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+@pytest.mark.usefixtures("no_upkeep")
 async def test_without_the_store_answers_are_given_and_say_they_are_not_kept(
     services: Services, tiny_copy: Path
 ) -> None:
@@ -127,17 +135,23 @@ async def test_without_the_store_answers_are_given_and_say_they_are_not_kept(
     assert ready.json()["parts"]["store"]["ready"] is False
 
 
+@pytest.mark.usefixtures("no_upkeep")
 async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
     services: Services, tiny_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from quire.threads import database
 
-    # SQLite itself waits for a lock; here it should not.
-    monkeypatch.setattr(
-        database, "_tune_sqlite", lambda connection, _: connection.execute("PRAGMA busy_timeout=1")
-    )
+    # SQLite itself waits for a lock: while the service starts it should, later it need not.
+    patience = [5000]
+
+    def tune(connection: Any, _: Any) -> None:
+        connection.execute(f"PRAGMA busy_timeout={patience[0]}")
+
+    monkeypatch.setattr(database, "_tune_sqlite", tune)
     services = build_services(tiny_copy)
     async with serving(services) as client:
+        patience[0] = 1
+        await services.threads.close()  # connections from here on do not wait
         with locked(tiny_copy):
             unkept = (await client.post("/chat/run", json=ASKED)).json()
             session = unkept["session_id"]

@@ -110,7 +110,7 @@ async def test_an_event_of_another_stream_is_refused(
             f"{address}/streams/{asked}", headers={"last-event-id": f"{other}:1"}
         )
 
-    assert (reply.status_code, reply.json()["code"]) == (422, "BadRequest")
+    assert (reply.status_code, reply.json()["code"]) == (404, "UnknownStream")
 
 
 async def test_the_work_for_a_reader_who_does_not_come_back_is_stopped(

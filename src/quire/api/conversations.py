@@ -2,20 +2,22 @@
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import UUID4, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from quire.api.callers import Visible
 from quire.api.door import needs
+from quire.api.sent import AnyId, Sent
 from quire.conversation import Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
 LIVE_MESSAGES = 50
-ThreadId = Annotated[UUID4, Path(description="The conversation's `session_id`.")]
+ThreadId = Annotated[
+    AnyId, Path(description="The conversation's id, by whichever contract it was begun.")
+]
 Limit = Annotated[int, Query(ge=1, le=100)]
 Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 Wanted = Annotated[ThreadState | None, Query(description="Only those in this state.")]
@@ -58,10 +60,8 @@ class ThreadSummary(BaseModel):
     metadata: dict[str, Any]
 
 
-class Description(BaseModel):
+class Description(Sent):
     """What a conversation is about, in someone's own words."""
-
-    model_config = ConfigDict(extra="forbid")
 
     topic_summary: str = Field(min_length=1, max_length=200)
 
@@ -87,7 +87,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
     @router.get("/{thread_id}")
     async def read_thread(thread_id: ThreadId, visible: Visible) -> ConversationThread:
         """Read one conversation."""
-        thread = await store.load(str(thread_id), last=LIVE_MESSAGES, owner=visible)
+        thread = await store.load(thread_id, last=LIVE_MESSAGES, owner=visible)
         if thread is None:
             raise _unknown(thread_id)
         messages = [_message(message) for message in thread.messages]
@@ -98,7 +98,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
         thread_id: ThreadId, visible: Visible, limit: Limit = 50, offset: Offset = 0
     ) -> list[ThreadMessage]:
         """Read messages from the first one on, also those that are archived."""
-        messages = await store.messages(str(thread_id), limit=limit, offset=offset, owner=visible)
+        messages = await store.messages(thread_id, limit=limit, offset=offset, owner=visible)
         if messages is None:
             raise _unknown(thread_id)
         return [_message(message) for message in messages]
@@ -108,8 +108,8 @@ def threads_router(store: ThreadStore) -> APIRouter:
         thread_id: ThreadId, body: Description, visible: Visible
     ) -> ThreadSummary:
         """Say what a conversation is about; Quire then leaves it so."""
-        known = await store.describe(str(thread_id), body.topic_summary, owner=visible)
-        thread = await store.load(str(thread_id), last=1, owner=visible) if known else None
+        known = await store.describe(thread_id, body.topic_summary, owner=visible)
+        thread = await store.load(thread_id, last=1, owner=visible) if known else None
         if thread is None:
             raise _unknown(thread_id)
         return ThreadSummary(**_summary(thread))
@@ -117,14 +117,14 @@ def threads_router(store: ThreadStore) -> APIRouter:
     @router.delete("/{thread_id}", status_code=204)
     async def delete_thread(thread_id: ThreadId, visible: Visible) -> Response:
         """Delete one conversation and everything in it."""
-        if not await store.delete(str(thread_id), owner=visible):
+        if not await store.delete(thread_id, owner=visible):
             raise _unknown(thread_id)
         return Response(status_code=204)
 
     return router
 
 
-def _unknown(thread_id: UUID) -> UnknownThread:
+def _unknown(thread_id: str) -> UnknownThread:
     return UnknownThread(f"There is no conversation {thread_id}.")
 
 

@@ -1,32 +1,15 @@
-"""Fields that the contracts have in common: ids, filters, previews, grounding."""
+"""Fields that the contracts have in common: filters, previews, grounding."""
 
-import json
 from typing import Annotated, Any
 from urllib.parse import urlsplit
-from uuid import UUID
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from quire.domain import (
-    SELECTION_LENGTH,
-    Answer,
-    Chunk,
-    ContextMode,
-    Filters,
-    Hit,
-    Prefix,
-    Wanted,
-)
+from quire.api.sent import Sent
+from quire.domain import Answer, Chunk, Filters, Hit, Prefix, Wanted
 
 PREVIEW = 500
-UUID_VERSION = 4
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Wire(BaseModel):
@@ -35,71 +18,7 @@ class Wire(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-def _uuid(value: str) -> UUID:
-    try:
-        return UUID(value)
-    except ValueError as error:
-        raise ValueError("must be a UUID") from error
-
-
-def _uuid4(value: str) -> str:
-    if _uuid(value).version != UUID_VERSION:
-        raise ValueError("must be a UUID of version 4")
-    return str(UUID(value))
-
-
-_UUID_FORMAT = Field(json_schema_extra={"format": "uuid"})
-Uuid4 = Annotated[str, AfterValidator(_uuid4), _UUID_FORMAT]
-AnyUuid = Annotated[str, AfterValidator(lambda value: str(_uuid(value))), _UUID_FORMAT]
-AnyId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,36}$")]
-"""An id of the caller's choice; as long as the ids that Quire gives."""
-Share = Annotated[float, Field(ge=0, le=1)]
-MAX_OBJECT, MAX_DEPTH = 10_000, 20
-
-
-def keepable(value: dict[str, Any]) -> dict[str, Any]:
-    """Give an object back if it can be kept.
-
-    Raises:
-        ValueError: it is too large, or JSON readers take it but nobody can write it again.
-    """
-    if not _is_shallow(value, MAX_DEPTH):
-        raise ValueError(f"may be nested {MAX_DEPTH} deep at most")
-    try:
-        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
-    except ValueError as error:
-        raise ValueError("must be plain JSON: no NaN, no infinity, whole characters") from error
-    if size > MAX_OBJECT:
-        raise ValueError(f"may have {MAX_OBJECT} bytes at most")
-    return value
-
-
-def _is_shallow(value: Any, depth: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, dict | list):
-        return True
-    return depth > 0 and all(_is_shallow(one, depth - 1) for one in inner)
-
-
-Kept = Annotated[dict[str, Any], AfterValidator(keepable)]
-"""An object of the caller's own, small enough to be kept with every message."""
-
-
-def selectable(value: str | None, mode: ContextMode | None) -> str | None:
-    """Give a selected text back if it can be the source that the mode asks for.
-
-    Raises:
-        ValueError: it is missing, or has another length than a selection may have.
-    """
-    least, most = SELECTION_LENGTH
-    if len(value or "") > most:
-        raise ValueError(f"may have {most} characters at most")
-    if mode == "user_provided" and len((value or "").strip()) < least:
-        raise ValueError(f"is required in mode user_provided, with at least {least} characters")
-    return value
-
-
-class BeginsWith(Wire):
+class BeginsWith(Sent):
     """Matches whatever begins with `prefix`."""
 
     prefix: str = Field(max_length=1000)
@@ -110,7 +29,7 @@ Value = Annotated[str, StringConstraints(max_length=1000)] | BeginsWith
 Values = Value | Annotated[list[Value], Field(max_length=20)] | None
 
 
-class BookFilters(Wire):
+class BookFilters(Sent):
     """Restricts the search to parts of the book.
 
     Each field takes a text that must be equal, `{"prefix": "…"}`, or a list of these of which any

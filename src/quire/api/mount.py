@@ -14,7 +14,7 @@ from quire.api.callers import owner_of
 from quire.api.contract import Contract, WireEvent
 from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
-from quire.api.wire import EventStream, resume_stream, send_stream
+from quire.api.wire import EventStream, resume_stream, send_stream, streamed_as
 from quire.domain import Answer
 from quire.errors import AnswerTimedOut
 from quire.events import Done, Event, Failed
@@ -99,13 +99,9 @@ def mount(
     meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
     router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     request_model = contract.request
-    streamed_docs: dict[int | str, dict[str, Any]] = {
-        200: {
-            "description": "The answer as server-sent events",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        },
-        204: {"description": "The stream has ended, and all of it was seen"},
-    }
+    streamed_docs = streamed_as("The answer as server-sent events")
+    # A whole answer is streamed where its request can ask for that.
+    whole_docs = streamed_docs if "stream" in request_model.model_fields else None
 
     async def stream(by: Meant, body: Any, request: Request, last: str | None) -> Response:
         write = writer(by[0], request_id_of(request))
@@ -113,7 +109,7 @@ def mount(
             return await resume_stream(streams, last, request, write)
         return await send_stream(streams, _events(by, body, request), request, write)
 
-    @router.post(contract.whole_path, response_model=contract.response)
+    @router.post(contract.whole_path, response_model=contract.response, responses=whole_docs)
     async def whole(
         body: request_model,  # type: ignore[valid-type]
         request: Request,

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from quire import errors
+from quire.api.sent import linked
 from quire.errors import QuireError
 
 LOG = logging.getLogger("quire.api")
@@ -193,7 +194,7 @@ def document(app: FastAPI) -> None:
         schema = describe()
         own = Problem.model_json_schema(ref_template=REF)
         parts = {**own.pop("$defs"), "Problem": own}
-        schema["components"]["schemas"] |= parts
+        schema["components"]["schemas"] = linked(schema["components"]["schemas"] | parts, REF)
         return schema
 
     app.openapi = described  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import UUID4, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from quire.answer.receipts import Receipts
 from quire.answer.records import Receipt, filters_record
@@ -19,9 +19,10 @@ from quire.api.contracts.chat import (
     metrics_of,
 )
 from quire.api.door import needs
+from quire.api.sent import Uuid4
 from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
 
-AnswerId = Annotated[UUID4, Path(description="The `answer_id` that came with the answer.")]
+AnswerId = Annotated[Uuid4, Path(description="The `answer_id` that came with the answer.")]
 
 
 class Wire(BaseModel):
@@ -166,7 +167,7 @@ def receipts_router(receipts: Receipts) -> APIRouter:
     @router.get("/{answer_id}")
     async def read_receipt(answer_id: AnswerId, visible: Visible) -> AnswerReceipt:
         """Read the full record of one answer."""
-        return receipt_to_wire(await receipts.read(str(answer_id), owner=visible))
+        return receipt_to_wire(await receipts.read(answer_id, owner=visible))
 
     @router.post("/{answer_id}/replay")
     async def replay_answer(answer_id: AnswerId, visible: Visible) -> AnswerReplay:
@@ -174,7 +175,7 @@ def receipts_router(receipts: Receipts) -> APIRouter:
 
         Nothing is stored, and the model is not asked again.
         """
-        return replay_to_wire(await receipts.replay(str(answer_id), owner=visible))
+        return replay_to_wire(await receipts.replay(answer_id, owner=visible))
 
     return router
 

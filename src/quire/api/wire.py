@@ -7,17 +7,39 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
-from pydantic import UUID4
 from starlette.types import Receive, Scope, Send
 
 from quire.api.callers import owner_of
 from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
-from quire.errors import BadRequest, QuireError, UnknownStream
+from quire.api.sent import Uuid4
+from quire.errors import QuireError, UnknownStream
 from quire.events import Event, Failed
 from quire.streams.live import Frames, Streams, Write
 
+MOST_DIGITS = 9
+"""No stream has so many events, and no database counts beyond."""
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+
+
+_EVENT = {
+    "type": "object",
+    "description": "One server-sent event; comments between them only keep the connection open.",
+    "required": ["event", "data", "id"],
+    "properties": {
+        "event": {"type": "string", "description": "What it is."},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string", "description": "What `Last-Event-ID` goes on behind."},
+    },
+}
+
+
+def streamed_as(said: str) -> dict[int | str, dict[str, Any]]:
+    """Describe what a route that streams may answer."""
+    return {
+        200: {"description": said, "content": {"text/event-stream": {"schema": _EVENT}}},
+        204: {"description": "The stream has ended, and all of it was seen"},
+    }
 
 
 class EventStream(StreamingResponse):
@@ -70,16 +92,10 @@ def streams_router(streams: Streams) -> APIRouter:
     @router.get(
         "/streams/{stream_id}",
         response_class=EventStream,
-        responses={
-            200: {
-                "description": "The events of the answer, in the contract that it was asked by",
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
-            },
-            204: {"description": "The stream has ended, and all of it was seen"},
-        },
+        responses=streamed_as("The events of the answer, in the contract that it was asked by"),
     )
     async def read_stream(
-        stream_id: UUID4,
+        stream_id: Uuid4,
         request: Request,
         last_event_id: Annotated[
             str | None, Header(description="The id of the last event seen.", max_length=100)
@@ -87,8 +103,8 @@ def streams_router(streams: Streams) -> APIRouter:
     ) -> Any:
         """Read a stream by the id of its answer: all of it, or what came after an event."""
         last = last_event_id or f"{stream_id}:0"
-        if _place(last)[0] != str(stream_id):
-            raise BadRequest(f"The event {last} is not one of the stream {stream_id}.")
+        if _place(last)[0] != stream_id:
+            raise UnknownStream(f"The event {last} is not one of the stream {stream_id}.")
         return await resume_stream(streams, last, request, _writer(request_id_of(request)))
 
     return router
@@ -97,7 +113,8 @@ def streams_router(streams: Streams) -> APIRouter:
 def _place(event_id: str) -> tuple[str, int]:
     """Read the stream and the number out of an event's id."""
     identity, _, number = event_id.rpartition(":")
-    if not identity or not (number.isascii() and number.isdecimal()):
+    counted = number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS
+    if not identity or not counted:
         raise UnknownStream(f"There is no event {event_id!r} to go on behind.")
     return identity, int(number)
 

@@ -97,9 +97,9 @@ def _serve(settings: Settings, console: Console) -> None:
     from quire.api.worker import make_app
     from quire.compose import build_library
 
+    asyncio.run(_create_tables(settings))
     if not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
-    asyncio.run(_create_tables(settings))
     with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
         several = settings.serve.workers > 1
         # Each worker builds its own: the engine does not survive a copy of its process.
@@ -146,8 +146,10 @@ async def _create_tables(settings: Settings) -> None:
 
     await build_keys(settings).all()
     for store in (build_threads(settings), build_journal(settings)):
-        await store.open()
-        await store.close()
+        try:
+            await store.open()
+        finally:
+            await store.close()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
+    ConfigDict,
     Field,
     StringConstraints,
     ValidationInfo,
@@ -14,7 +15,6 @@ from pydantic import (
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import (
-    AnyId,
     BookFilters,
     Share,
     Wire,
@@ -23,8 +23,8 @@ from quire.api.fields import (
     is_fully_grounded,
     not_fully_supported,
     rests_on,
-    selectable,
 )
+from quire.api.sent import SAYS, SELECTION_RULE, AnyId, Sent, selectable
 from quire.conversation import Thread
 from quire.domain import SELECTION_LENGTH, Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -35,11 +35,15 @@ CHUNK_LENGTH = (10, 5_000)
 MAX_MESSAGES = 100
 INACTIVE_AFTER = timedelta(hours=1)
 EXPIRES_AFTER = timedelta(hours=24)
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
+]
 
 
-class AgentRequest(Wire):
+class AgentRequest(Sent):
     """A question to the agent."""
+
+    model_config = ConfigDict(json_schema_extra=SELECTION_RULE)
 
     query_text: Words
     """The question."""

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from quire.api.contract import SessionRules, WireEvent
-from quire.api.fields import BookFilters, Share, Uuid4, Wire, dump, rests_on, slug_of
+from quire.api.fields import BookFilters, Share, Wire, dump, rests_on, slug_of
+from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -17,11 +18,11 @@ SESSION_TIMEOUT = timedelta(minutes=30)
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
 Words = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH)
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH), SAYS
 ]
 
 
-class AssistantRequest(Wire):
+class AssistantRequest(Sent):
     """A message to the assistant."""
 
     message: Words
@@ -68,12 +69,12 @@ class AssistantResponse(Wire):
     """What it took."""
 
 
-class SearchRequest(Wire):
+class SearchRequest(Sent):
     """What to look for in the book."""
 
     query: Words
     """The question, of 1 to 500 characters."""
-    top_k: int = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    top_k: Whole = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
     """How many passages to give."""
     filters: BookFilters | None = None
     """Where to search."""

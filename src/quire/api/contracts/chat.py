@@ -2,53 +2,45 @@
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from quire.api.contract import SessionRules, WireEvent
 from quire.api.fields import (
     PREVIEW,
     BookFilters,
-    Uuid4,
     Wire,
     clipped,
     dump,
     is_fully_grounded,
-    keepable,
     not_fully_supported,
-    selectable,
 )
-from quire.domain import (
-    NOTICES,
-    SELECTION_LENGTH,
-    Answer,
-    Claim,
-    Confidence,
-    Hit,
-    Level,
-    Question,
-)
+from quire.api.sent import SAYS, SELECTION_RULE, Context, Flag, Real, Sent, Uuid4, Whole, in_mode
+from quire.domain import NOTICES, Answer, Claim, Confidence, Hit, Level, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Selected = Annotated[str, WithJsonSchema({"type": "string", "maxLength": SELECTION_LENGTH[1]})]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
+]
 LIVE_MESSAGES = 50
 ARCHIVED_AFTER = timedelta(hours=1)
 
 
-class ChatRequest(Wire):
+class ChatRequest(Sent):
     """A question about the book."""
+
+    model_config = ConfigDict(json_schema_extra=SELECTION_RULE)
 
     message: Words
     """The question."""
     session_id: Uuid4 | None = None
     """Continues a conversation; a UUID of version 4. Left out, a new one begins."""
-    stream: bool = False
+    stream: Flag = False
     """Whether `/chat/run` answers with server-sent events."""
-    top_k: int = Field(5, ge=1, le=10)
+    top_k: Whole = Field(5, ge=1, le=10)
     """How many passages to retrieve."""
-    similarity_threshold: float = Field(0.7, ge=0.0, le=1.0)
+    similarity_threshold: Real = Field(0.7, ge=0.0, le=1.0)
     """Least similarity of a passage that may be used."""
     filters: BookFilters | None = None
     """Where to search."""
@@ -56,21 +48,15 @@ class ChatRequest(Wire):
     """Which book; may be left out where there is only one."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
-    user_context: Selected | dict[str, Any] | None = Field(None, validate_default=True)
+    user_context: Context | None = Field(None, validate_default=True)
     """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
     only source: nothing is retrieved, and what was said before does not count. An object is kept
     with the conversation, and the answer does not depend on it."""
 
     @field_validator("user_context")
     @classmethod
-    def _has_context(
-        cls, value: str | dict[str, Any] | None, info: ValidationInfo
-    ) -> str | dict[str, Any] | None:
-        mode = info.data.get("context_mode")
-        if not isinstance(value, dict):
-            return selectable(value, mode)
-        selectable(None, mode)
-        return keepable(value)
+    def _has_context(cls, value: Context | None, info: ValidationInfo) -> Context | None:
+        return in_mode(value, info.data.get("context_mode"))
 
 
 class Source(Wire):

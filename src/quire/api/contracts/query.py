@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from quire.api.contract import SessionRules, WireEvent
-from quire.api.fields import PREVIEW, AnyId, AnyUuid, Kept, Share, Wire, clipped, dump, rests_on
+from quire.api.fields import PREVIEW, Share, Wire, clipped, dump, rests_on
+from quire.api.sent import ASKS, AnyId, AnyUuid, Kept, Sent
 from quire.conversation import Message, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -26,10 +27,11 @@ Words = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=1000),
     AfterValidator(_asks),
+    ASKS,
 ]
 
 
-class QueryRequest(Wire):
+class QueryRequest(Sent):
     """A question about the book."""
 
     query: Words

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from quire.api.contract import SessionRules, WireEvent
-from quire.api.fields import AnyUuid, BookFilters, Wire, dump, rests_on
+from quire.api.fields import BookFilters, Wire, dump, rests_on
+from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
 from quire.conversation import Message, Thread
 from quire.domain import Answer, Filters, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
@@ -22,7 +23,9 @@ RECENT = timedelta(hours=1)
 CLOCK_SKEW = timedelta(minutes=5)
 NO_FILTERS = Filters()
 NO_INDEX = "The book cannot be searched right now."
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
+Words = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY), SAYS
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +40,14 @@ class Workflow:
     filters: Filters = NO_FILTERS
 
 
-class UserQuery(Wire):
+class UserQuery(Sent):
     """A question to a workflow."""
 
     queryText: Words
     """The question, of 1 to 2,000 characters."""
     conversationId: AnyUuid | None = None
     """Continues a conversation; a UUID. Left out, a new one begins."""
-    timestamp: AwareDatetime
+    timestamp: Moment
     """When it was submitted, with a time zone; not more than an hour ago."""
     sessionId: str = Field(min_length=1, max_length=128)
     """The browser's session; kept with the message."""
@@ -142,12 +145,12 @@ class AgentWorkflow(Wire):
     """Whether it answers from the book."""
 
 
-class SearchBookRequest(Wire):
+class SearchBookRequest(Sent):
     """What to look for in the book."""
 
     query: Words
     """The question, of 1 to 2,000 characters."""
-    topK: int = Field(5, ge=1, le=10)
+    topK: Whole = Field(5, ge=1, le=10)
     """How many passages to give."""
     filters: BookFilters | None = None
     """Where to search."""

@@ -1,0 +1,232 @@
+"""What callers send: texts, ids and objects that every store can keep and everyone can write again.
+
+What is refused is also what the API's documentation says, as far as JSON Schema can say it.
+"""
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    Strict,
+    StringConstraints,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import CoreSchema
+
+from quire.domain import SELECTION_LENGTH, ContextMode
+
+NUL = "\0"
+WITHOUT_NUL = r"^[^\x00]*$"
+SAYING_SOMETHING = r"^[^\x00]*[^\s\x00][^\x00]*$"
+ASKING_SOMETHING = r"^[^\x00]*[\p{L}\p{N}][^\x00]*$"
+SELECTED = rf"^\s*[^\s\x00][^\x00]{{{SELECTION_LENGTH[0] - 2},}}[^\s\x00]\s*$"
+MAX_OBJECT, MAX_DEPTH = 10_000, 20
+PLAIN_JSON = "PlainJson"
+
+
+def _holds_nul(value: Any) -> bool:
+    match value:
+        case str():
+            return NUL in value
+        case dict():
+            return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
+        case list():
+            return any(map(_holds_nul, value))
+    return False
+
+
+class Sent(BaseModel):
+    """A model of what a caller sends; no text in it has a NUL, which PostgreSQL cannot keep."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _without_nul(cls, value: Any) -> Any:
+        if _holds_nul(value):
+            raise ValueError("may not hold the character NUL")
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe every text of the model as one without NUL, unless it is described closer."""
+        schema = handler(core)
+        _describe(handler.resolve_ref_schema(schema).get("properties", {}))
+        return schema
+
+
+def _describe(node: Any) -> None:
+    if isinstance(node, list):
+        for one in node:
+            _describe(one)
+    elif isinstance(node, dict):
+        if node.get("type") == "string" and not {"enum", "const", "format"} & set(node):
+            node.setdefault("pattern", WITHOUT_NUL)
+        for one in node.values():
+            _describe(one)
+
+
+SAYS = Field(json_schema_extra={"pattern": SAYING_SOMETHING})
+"""Describes a text that is stripped and may not be empty then."""
+ASKS = Field(json_schema_extra={"pattern": ASKING_SOMETHING})
+"""Describes one that has a letter or a digit."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic takes this for a finding
+    return value
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")  # noqa: TRY004 - likewise
+    return value
+
+
+# What JSON has a type for is taken in that type alone, as it is described.
+Whole = Annotated[int, BeforeValidator(_number)]
+Real = Annotated[float, BeforeValidator(_number)]
+Flag = Annotated[bool, Strict()]
+Moment = Annotated[AwareDatetime, BeforeValidator(_text)]
+
+_HEX = "[0-9a-fA-F]"
+_UUID = rf"^{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}$"
+_UUID_4 = rf"^{_HEX}{{8}}-{_HEX}{{4}}-4{_HEX}{{3}}-[89abAB]{_HEX}{{3}}-{_HEX}{{12}}$"
+
+
+def _uuid(value: str) -> str:
+    if not re.fullmatch(_UUID, value):
+        raise ValueError("must be a UUID")
+    return value.lower()
+
+
+def _uuid4(value: str) -> str:
+    if not re.fullmatch(_UUID_4, _uuid(value)):
+        raise ValueError("must be a UUID of version 4")
+    return value.lower()
+
+
+def _described_uuid(pattern: str) -> Any:
+    return Field(json_schema_extra={"format": "uuid", "pattern": pattern})
+
+
+Uuid4 = Annotated[str, AfterValidator(_uuid4), _described_uuid(_UUID_4)]
+AnyUuid = Annotated[str, AfterValidator(_uuid), _described_uuid(_UUID)]
+AnyId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,36}$")]
+"""An id of the caller's choice; as long as the ids that Quire gives."""
+
+
+def keepable(value: dict[str, Any]) -> dict[str, Any]:
+    """Give an object back if it can be kept.
+
+    Raises:
+        ValueError: it is too large, or JSON readers take it but nobody can write it again.
+    """
+    if not _is_shallow(value, MAX_DEPTH):
+        raise ValueError(f"may be nested {MAX_DEPTH} deep at most")
+    try:
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+    except ValueError as error:
+        raise ValueError("must be plain JSON: no NaN, no infinity, whole characters") from error
+    if size > MAX_OBJECT:
+        raise ValueError(f"may have {MAX_OBJECT} bytes at most")
+    return value
+
+
+def _is_shallow(value: Any, depth: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return True
+    return depth > 0 and all(_is_shallow(one, depth - 1) for one in inner)
+
+
+# Within a model only the model's own parts can be pointed to; `linked` makes it a reference.
+_ANY_JSON: dict[str, Any] = {"title": PLAIN_JSON}
+_OBJECT = {
+    "type": "object",
+    "propertyNames": {"pattern": WITHOUT_NUL},
+    "additionalProperties": _ANY_JSON,
+}
+_PLAIN_JSON = {
+    "description": "Any JSON without the character NUL.",
+    "anyOf": [
+        {"type": ["null", "boolean", "number"]},
+        {"type": "string", "pattern": WITHOUT_NUL},
+        {"type": "array", "items": _ANY_JSON},
+        _OBJECT,
+    ],
+}
+
+
+def linked(schemas: dict[str, Any], ref: str) -> dict[str, Any]:
+    """Give the models' descriptions with what they point to beside them."""
+
+    def link(node: Any) -> Any:
+        if node == _ANY_JSON:
+            return {"$ref": ref.format(model=PLAIN_JSON)}
+        if isinstance(node, dict):
+            return {name: link(one) for name, one in node.items()}
+        return [link(one) for one in node] if isinstance(node, list) else node
+
+    found: dict[str, Any] = link({**schemas, PLAIN_JSON: _PLAIN_JSON})
+    return found
+
+
+_SELECTION = {"type": "string", "maxLength": SELECTION_LENGTH[1], "pattern": WITHOUT_NUL}
+Context = (
+    Annotated[str, WithJsonSchema(_SELECTION)] | Annotated[dict[str, Any], WithJsonSchema(_OBJECT)]
+)
+"""A selected text, or an object of the caller's own."""
+Kept = Annotated[dict[str, Any], AfterValidator(keepable), WithJsonSchema(_OBJECT)]
+"""An object of the caller's own, small enough to be kept with every message."""
+
+
+def selectable(value: str | None, mode: ContextMode | None) -> str | None:
+    """Give a selected text back if it can be the source that the mode asks for.
+
+    Raises:
+        ValueError: it is missing, or has another length than a selection may have.
+    """
+    least, most = SELECTION_LENGTH
+    if len(value or "") > most:
+        raise ValueError(f"may have {most} characters at most")
+    if mode == "user_provided" and len((value or "").strip()) < least:
+        raise ValueError(f"is required in mode user_provided, with at least {least} characters")
+    return value
+
+
+def in_mode(value: Context | None, mode: ContextMode | None) -> Context | None:
+    """Give a context back if it can be what the mode asks for, or be kept.
+
+    Raises:
+        ValueError: it can be neither.
+    """
+    if not isinstance(value, dict):
+        return selectable(value, mode)
+    selectable(None, mode)
+    return keepable(value)
+
+
+SELECTION_RULE: dict[str, Any] = {
+    "if": {
+        "properties": {"context_mode": {"const": "user_provided"}},
+        "required": ["context_mode"],
+    },
+    "then": {
+        "properties": {"user_context": {"type": "string", "pattern": SELECTED}},
+        "required": ["user_context"],
+    },
+}
+"""`selectable`, in the API's documentation."""

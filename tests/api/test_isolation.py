@@ -1,0 +1,74 @@
+"""Nobody reads, continues or deletes what is another's, whatever contract it was asked by."""
+
+from pathlib import Path
+from types import ModuleType
+
+import httpx
+import pytest
+
+from quire.compose import Services
+from quire.testing import build_services
+from tests.api.contracts import (
+    test_seed_000,
+    test_seed_001,
+    test_seed_002,
+    test_seed_003,
+    test_seed_004,
+)
+from tests.api.serving import bearer, new_key, serving
+
+CONTRACTS = [
+    pytest.param(test_seed_000, "/agent/sessions/{}", "conversation_id", id="agent"),
+    pytest.param(test_seed_001, None, "session", id="assistant"),
+    pytest.param(test_seed_002, "/conversations/{}", "conversationId", id="workflow"),
+    pytest.param(test_seed_003, "/threads/{}", "session_id", id="chat"),
+    pytest.param(test_seed_004, "/sessions/{}", "session_id", id="query"),
+]
+
+
+@pytest.fixture
+def services(tiny_copy: Path) -> Services:
+    return build_services(tiny_copy)
+
+
+async def doors(client: httpx.AsyncClient, thread: str, answer: str, session: str | None) -> set:
+    """Give the statuses of every way to a conversation and its answer."""
+    reads = [
+        f"/threads/{thread}",
+        f"/threads/{thread}/messages",
+        f"/answers/{answer}",
+        f"/streams/{answer}",
+        *([session.format(thread)] if session else []),
+    ]
+    found = [await client.get(path) for path in reads]
+    found.append(await client.post(f"/answers/{answer}/replay"))
+    found.append(await client.patch(f"/threads/{thread}", json={"topic_summary": "mine"}))
+    found += [await client.delete(path) for path in reads[:1] + reads[4:]]
+    return {reply.status_code for reply in found}
+
+
+@pytest.mark.parametrize(("seed", "session", "field"), CONTRACTS)
+async def test_one_key_can_do_nothing_with_what_another_asked(
+    services: Services, seed: ModuleType, session: str | None, field: str
+) -> None:
+    hers, his = bearer(await new_key(services)), bearer(await new_key(services))
+    async with serving(services) as client:
+        path = seed.PATH.removesuffix("/run") + "/stream"
+        streamed = await client.post(path, json=seed.query(), headers=hers)
+        answer = streamed.text.partition("id: ")[2].partition(":")[0]
+        (thread,) = (await client.get("/threads", headers=hers)).json()
+        own = await client.get(f"/answers/{answer}", headers=hers)
+        client.headers.update(his)
+
+        listed = (await client.get("/threads")).json()
+        seen = await doors(client, thread["thread_id"], answer, session)
+        body = seed.query(**{field: thread["thread_id"]})
+        continued = await client.post(seed.PATH, json=body)
+        after = await client.get(f"/threads/{thread['thread_id']}", headers=hers)
+
+    assert own.status_code == 200
+    assert listed == []
+    assert seen == {404}
+    assert continued.status_code == 404
+    assert after.json()["message_count"] == thread["message_count"]
+    assert after.json()["topic_summary"] != "mine"
