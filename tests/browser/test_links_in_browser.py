@@ -110,7 +110,8 @@ def letters(source: str) -> str:
     ("scripts", "share"),
     [
         pytest.param(False, 0.99, id="bare"),
-        pytest.param(True, 0.99, id="scripts"),
+        # The theme's script closes what the browser opened, and draws open tabs anew.
+        pytest.param(True, 0.97, id="scripts"),
     ],
 )
 def test_the_highlighted_text_is_the_cited_sentence(
