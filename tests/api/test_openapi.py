@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from quire.api.app import create_app
-from quire.compose import Services
+from quire.testing import build_services
 from tests.api.live_server import served
 from tests.api.serving import access, limits, new_key, with_settings
 
@@ -28,9 +28,9 @@ UNLIMITED = limits(per_key="", per_session="", per_ip="", answers_at_once=0)
 
 
 async def test_the_service_does_what_its_openapi_document_says(
-    tiny: Services, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    services = with_settings(tiny, **{**access(mode="keys"), **UNLIMITED})
+    services = with_settings(build_services(tiny_copy), **{**access(mode="keys"), **UNLIMITED})
     key = await new_key(services, "ask", "ingest", "admin")
     async with served(create_app(services)) as address:
         status, said = await _schemathesis(address, key, tmp_path)
