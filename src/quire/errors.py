@@ -33,6 +33,7 @@
     + ModelMisbehaved
   x AccessDenied
     + KeyNeeded
+      . WrongKey
     + NotAllowed
   x TooBusy
     + RateLimited
@@ -236,6 +237,10 @@ class KeyNeeded(AccessDenied):
     """The service wants a key, and none that holds was given."""
 
     advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
+
+
+class WrongKey(KeyNeeded):
+    """A key was given, and it is not known, has expired, or was revoked."""
 
 
 class NotAllowed(AccessDenied):

@@ -57,7 +57,7 @@ async def test_once_there_is_a_key_it_is_needed_on_loopback_too(services: Servic
     assert without.headers["www-authenticate"].startswith("Bearer")
     assert without.headers["content-type"] == "application/problem+json"
     assert without.json()["request_id"] == without.headers["x-request-id"]
-    assert (wrong.status_code, wrong.json()["code"]) == (401, "KeyNeeded")
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "WrongKey")
     assert (right.status_code, header.status_code) == (200, 200)
 
 

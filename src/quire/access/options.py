@@ -33,6 +33,8 @@ class LimitOptions(BaseModel):
     """Requests that name one conversation."""
     per_ip: str = Field("100/hour", pattern=RATE)
     """Requests without a secret key from one address (for IPv6, from one /64 network)."""
+    wrong_keys: str = Field("100/hour", pattern=RATE)
+    """Requests with a key that opens nothing, from one address; one that does is let in."""
     answers_at_once: int = Field(64, ge=0, le=10_000)
     """Questions that one process answers at the same time; 0 sets no limit."""
     local: bool = False

@@ -17,7 +17,7 @@ from quire import conversation
 from quire.access.keys import SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
-from quire.errors import BadRequest, KeyNeeded, NotAllowed
+from quire.errors import BadRequest, KeyNeeded, NotAllowed, WrongKey
 from quire.settings import Settings
 
 READER = "X-Quire-Reader"
@@ -79,7 +79,8 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
     """Find out who is calling.
 
     Raises:
-        KeyNeeded: a key is needed, and none that holds was sent.
+        KeyNeeded: a key is needed, and none was sent.
+        WrongKey: one was sent that does not hold.
         NotAllowed: a publishable key was sent from another site than those it was made for.
         BadRequest: the reader's id cannot be one.
     """
@@ -138,7 +139,7 @@ async def _key(headers: Headers, ring: Keyring, origin: str) -> Key | None:
         return None
     key = await ring.find(secret)
     if key is None:
-        raise KeyNeeded("The key is not known, has expired, or was revoked.")
+        raise WrongKey("The key is not known, has expired, or was revoked.")
     if key.publishable and origin not in key.origins:
         raise NotAllowed("This key works only on the pages of the sites it was made for.")
     return key

@@ -57,6 +57,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.ModelMisbehaved: 502,
     errors.AccessDenied: 403,
     errors.KeyNeeded: 401,
+    errors.WrongKey: 401,
     errors.NotAllowed: 403,
     errors.TooBusy: 503,
     errors.RateLimited: 429,
