@@ -35,6 +35,7 @@
     + KeyNeeded
       . WrongKey
     + NotAllowed
+    + WrongHost
   x TooBusy
     + RateLimited
     + LimitsUnavailable
@@ -247,6 +248,12 @@ class NotAllowed(AccessDenied):
     """The key holds, but not for this."""
 
     advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class WrongHost(AccessDenied):
+    """The service was called by a name that is not its own."""
+
+    advice = "Call it as `localhost`; the operator may allow other names."
 
 
 class TooBusy(QuireError):

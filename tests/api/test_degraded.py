@@ -101,7 +101,7 @@ async def test_no_folder_of_the_server_is_told_to_anyone(tmp_path: Path, tiny_co
         await connection.exec_driver_sql("UPDATE quire_schema SET version_num = '0099'")
     # Not started: a service that runs when a newer one migrates its database is in this place.
     transport = httpx.ASGITransport(app.create_app(newer), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         overtaken = await client.get("/books")
 
     assert [reply.status_code for reply in (*empty, overtaken)] == [503, 404, 503]

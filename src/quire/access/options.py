@@ -18,6 +18,9 @@ class AccessOptions(BaseModel):
     loopback only; `keys` everyone; `open` nobody who only asks."""
     refresh_seconds: float = Field(5.0, ge=0, le=3600)
     """After how long a key that was revoked is noticed."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which the service may be called besides `localhost`, such as `["book.example"]`; by
+    default any, but `localhost` alone where nobody needs a key since it listens on loopback."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     """Networks of proxies whose `X-Forwarded-For` is believed, such as `["10.0.0.0/8"]`."""
 

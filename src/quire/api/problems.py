@@ -59,6 +59,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.KeyNeeded: 401,
     errors.WrongKey: 401,
     errors.NotAllowed: 403,
+    errors.WrongHost: 403,
     errors.TooBusy: 503,
     errors.RateLimited: 429,
     errors.LimitsUnavailable: 503,
