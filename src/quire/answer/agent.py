@@ -209,7 +209,9 @@ async def _model_errors() -> AsyncIterator[None]:
     except MaxTurnsExceeded as error:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
-        raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
+        # Its words are about the loop and the model's own, and not for readers either.
+        LOG.error("the model's output cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelMisbehaved("The model's output cannot be used.") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
     except TimeoutError as error:

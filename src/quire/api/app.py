@@ -124,7 +124,10 @@ def _streams(services: Services) -> Streams:
 
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
-        services.library.open(None)
+        chosen = services.settings.book
+        books = [chosen] if chosen else [one.book for one in services.library.books()]
+        for book in books or [None]:
+            services.library.open(book)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")

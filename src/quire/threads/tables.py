@@ -1,6 +1,7 @@
 """The tables behind conversations: a row a thread, a row a message.
 
-A change here needs a migration beside those in `migrations/versions`.
+A change here, or of any other table in `METADATA`, needs a migration: the next number in
+`migrations/versions`.
 """
 
 from datetime import UTC, datetime
@@ -58,6 +59,7 @@ class Prose(TypeDecorator[str]):
 
 
 METADATA = MetaData()
+"""Every table there is; those of keys and streams stand beside the code that uses them."""
 ThreadId = String(200)
 
 THREADS = Table(
