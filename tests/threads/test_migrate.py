@@ -90,7 +90,7 @@ async def test_a_database_from_before_migrations_is_taken_over(url: str) -> None
 async def test_a_database_of_a_newer_quire_is_refused_and_untouched(store: SqlThreadStore) -> None:
     await run(store, f"UPDATE {VERSION_TABLE} SET version_num = '0099'")
 
-    with pytest.raises(StoreMismatch, match=r"newer version of Quire \(schema 0099; .* 0002\)"):
+    with pytest.raises(StoreMismatch, match=r"newer version of Quire \(schema 0099; .* 0003\)"):
         await store.open()
 
     assert await current_revision(store.database) == "0099"

@@ -14,6 +14,7 @@ from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.door import hang_door, needs
 from quire.api.draining import draining
+from quire.api.feedback import feedback_router
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
@@ -26,7 +27,7 @@ from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Access, Services, build_access, build_journal
+from quire.compose import Access, Services, build_access, build_feedback, build_journal
 from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
@@ -108,6 +109,7 @@ def _beside_them(services: Services) -> list[APIRouter]:
         search_router(services.library, services.searcher, services.threads.clock),
         threads_router(services.threads),
         answers_router(services.threads),
+        feedback_router(build_feedback(services.threads), services.threads.clock),
         receipts_router(services.receipts),
         reading_router(services.library),
         structure_router(services.library),

@@ -9,7 +9,7 @@ from quire.errors import StoreMismatch
 from quire.threads.database import Database
 from quire.threads.tables import VERSION_TABLE
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every revision there is; the last one is what `tables.py` says."""
 LOCK = 0x51_75_69_72_65
 """The number under which PostgreSQL keeps one process from migrating while another does."""
