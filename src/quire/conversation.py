@@ -12,9 +12,7 @@ Role = Literal["user", "assistant"]
 ThreadState = Literal["active", "idle", "archived", "ended"]
 """`idle` and `archived` wait to be continued; `ended` is over for the contract it came by."""
 ReaderVerdict = Literal["up", "down"]
-FeedbackReason = Literal[
-    "incorrect", "incomplete", "irrelevant", "unclear", "wrong_source", "other"
-]
+FeedbackReason = Literal["wrong", "incomplete", "off_topic", "unclear", "other"]
 
 
 class Whose(Enum):

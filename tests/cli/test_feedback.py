@@ -15,7 +15,7 @@ async def _judge(data: Path) -> None:
     await threads.open()
     for name, opinion in (
         ("good", {"verdict": "up"}),
-        ("bad", {"verdict": "down", "reason": "incorrect", "comment": "See [1]."}),
+        ("bad", {"verdict": "down", "reason": "wrong", "comment": "See [1]."}),
     ):
         await threads.append(*turn_of("t1", name, question=f"Is fog {name}?"))
         given = Feedback(answer_id=f"a-t1-{name}", created_at=NOON, **opinion)  # type: ignore[arg-type]
@@ -30,7 +30,7 @@ def test_feedback_is_shown_with_the_question_and_the_reason(quire: Quire, tmp_pa
     bad = quire("feedback", "--verdict", "down", data=tmp_path).stdout
 
     assert "Is fog good?" in everything
-    assert "incorrect: See [1]." in everything
+    assert "wrong: See [1]." in everything
     assert "Is fog bad?" in bad
     assert "a-t1-bad" in bad
     assert "Is fog good?" not in bad

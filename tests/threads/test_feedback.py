@@ -34,12 +34,12 @@ async def test_feedback_stands_beside_its_answer(
     store: SqlThreadStore, feedback: SqlFeedbackStore
 ) -> None:
     await store.append(*turn_of("t1", "one"))
-    given = said("a-t1-one", "down", reason="incorrect", comment="Größe \0 “x”")
+    given = said("a-t1-one", "down", reason="wrong", comment="Größe \0 “x”")
 
     await feedback.give(given)
     (kept,) = await feedback.list(verdict=None, limit=9, offset=0)
 
-    assert (kept.feedback.verdict, kept.feedback.reason) == ("down", "incorrect")
+    assert (kept.feedback.verdict, kept.feedback.reason) == ("down", "wrong")
     assert kept.feedback.comment == "Größe � “x”"
     assert kept.feedback.created_at == NOON
     assert (kept.thread_id, kept.book, kept.text) == ("t1", "tiny", "answer one")
