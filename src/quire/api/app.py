@@ -25,6 +25,7 @@ from quire.api.receipts import receipts_router
 from quire.api.search import search_router
 from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
+from quire.api.widget import widget_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
 from quire.compose import Access, Services, build_access, build_feedback, build_journal
@@ -114,6 +115,7 @@ def _beside_them(services: Services) -> list[APIRouter]:
         reading_router(services.library),
         structure_router(services.library),
         page_router(),
+        widget_router(),
     ]
 
 

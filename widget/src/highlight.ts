@@ -1,0 +1,1 @@
+export function highlight(url: string): void { location.hash = new URL(url).hash; }
