@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, async_playwright
 
 from tests.browser.reader import Reader, opened
 from tests.browser.services import Service, publishable_key, quire_serve
@@ -58,5 +58,5 @@ async def service(book_folder: Path, site: str, site_folder: Path) -> AsyncItera
 @pytest.fixture
 async def reader(chromium: Browser, service: Service, site: str) -> AsyncIterator[Reader]:
     """A reader with an empty browser, on a page of the book."""
-    async with opened(chromium, f"{site}/physical-ai/book/ros2/navigation") as reader:
+    async with opened(chromium, f"{site}/physical-ai/book/autonomy/localisation") as reader:
         yield reader

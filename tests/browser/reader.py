@@ -13,9 +13,14 @@ SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 AXE = Path(AXE_FILE_PATH).read_text("utf-8")
 PATIENCE = 30_000
 """Milliseconds within which a busy machine must show what is waited for."""
-HIGHLIGHTED = """
-  [...CSS.highlights.values()].flatMap((one) => [...one]).map((range) => range.toString())
-"""
+HIGHLIGHTED = """() => {
+  const ranges = [...CSS.highlights.values()].flatMap((one) => [...one]);
+  const boxes = ranges.map((range) => range.getBoundingClientRect());
+  const seen = boxes.every((box) => box.top >= 0 && box.bottom <= innerHeight);
+  return ranges.length && seen ? ranges.map(String) : null;
+}"""
+HOST = """<!doctype html><html lang="en"><title>A page</title><main><h1>A page</h1></main>
+<script type="module" src="/widget.js" OPTIONS></script></html>"""
 expect.set_options(timeout=PATIENCE)
 
 
@@ -55,18 +60,25 @@ class Reader:
         await self.send(question)
         turn = self.turns.nth(before)
         await expect(turn).to_have_attribute("aria-busy", "false")
+        await expect(turn).to_be_in_viewport()
         return turn
 
     async def highlighted(self) -> list[str]:
-        """Give what the chat has marked on the page."""
-        found: list[str] = await self.page.evaluate(HIGHLIGHTED)
-        return found
+        """Give what the chat has marked on the page, once it is there and in view."""
+        found = await self.page.wait_for_function(HIGHLIGHTED)
+        marked: list[str] = await found.json_value()
+        return marked
+
+    async def select(self, words: str) -> None:
+        """Select the paragraph that begins with the words, by three clicks as people do."""
+        await self.page.get_by_text(words).click(click_count=3, position={"x": 8, "y": 8})
 
     async def look(self, name: str) -> None:
         """Take a picture of a state, and see that it keeps nobody out."""
         SCREENSHOTS.mkdir(exist_ok=True)
         await self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
-        assert await violations(self.page) == [], name
+        found = await violations(self.page)
+        assert not found, "\n".join([name, *found])
 
     def _note(self, message: ConsoleMessage) -> None:
         # What the network refuses is told by the chat, and also by the browser.
@@ -92,6 +104,25 @@ async def opened(browser: Browser, address: str, **looks: Any) -> AsyncIterator[
     try:
         reader = Reader(await context.new_page())
         await reader.page.goto(address)
+        yield reader
+        assert reader.troubles == []
+    finally:
+        await context.close()
+
+
+@asynccontextmanager
+async def hosted(
+    browser: Browser, server: str, options: str = "", **looks: Any
+) -> AsyncIterator[Reader]:
+    """Open the chat on a page of the service's own origin that holds nothing else."""
+    context = await browser.new_context(**looks)
+    try:
+        reader = Reader(await context.new_page())
+        host = HOST.replace("OPTIONS", options)
+        await reader.page.route(
+            f"{server}/host", lambda route: route.fulfill(body=host, content_type="text/html")
+        )
+        await reader.page.goto(f"{server}/host")
         yield reader
         assert reader.troubles == []
     finally:

@@ -24,33 +24,41 @@ BOUND = 120
 UNLIMITED = {"QUIRE_LIMITS__PER_IP": "", "QUIRE_LIMITS__PER_SESSION": ""}
 
 
-@dataclass
 class Service:
-    """A running `quire serve`."""
+    """`quire serve` over a data folder, as an operator runs it."""
 
-    address: str
-    process: asyncio.subprocess.Process
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._port = "0"
+        self.address = ""
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it; at a free port, and later at the same again."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "quire", "serve", "--port", self._port),
+            env={**os.environ, **UNLIMITED, "QUIRE_DATA_DIR": str(self._data), "COLUMNS": "200"},
+            stderr=asyncio.subprocess.PIPE,
+        )
+        self.address = await asyncio.wait_for(_address(self._process), BOUND)
+        self._port = self.address.rpartition(":")[2]
 
     async def kill(self) -> None:
         """End it as a crash would."""
-        self.process.kill()
-        await self.process.wait()
+        if self._process and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
 
 
 @asynccontextmanager
-async def quire_serve(data: Path, *arguments: str, **settings: str) -> AsyncIterator[Service]:
-    """Serve a data folder as an operator does, at a free port unless the arguments name one."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "quire", "serve", "--port", "0", *arguments),
-        env={**os.environ, **UNLIMITED, **settings, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"},
-        stderr=asyncio.subprocess.PIPE,
-    )
+async def quire_serve(data: Path) -> AsyncIterator[Service]:
+    """Serve a data folder."""
+    service = Service(data)
+    await service.start()
     try:
-        yield Service(await asyncio.wait_for(_address(process), BOUND), process)
+        yield service
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await service.kill()
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:

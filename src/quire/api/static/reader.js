@@ -140,7 +140,6 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
     shown = path;
     // The pane is the landmark already.
     ui.article.replaceChildren(...ui.article.firstElementChild.childNodes);
-    for (const one of ui.article.querySelectorAll("pre, table")) one.tabIndex = 0;
     document.title = `${ui.article.querySelector("h1").textContent} · ${ui.title.textContent}`;
   }
   const address = addressOf({ file, anchor });
