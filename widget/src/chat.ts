@@ -75,12 +75,13 @@ export class Chat {
   }
 
   /** Asks what the reader wrote; from their selection alone, if there is one. */
-  ask(question: string, selection = this.desk.selection): void {
+  ask(question: string, selection = this.desk.selection): Turn | null {
     const text = question.trim();
-    if (!text || lengthOf(text) > LIMIT) return;
+    if (!text || lengthOf(text) > LIMIT) return null;
     const chapter = this.onlyChapter && !selection ? (this.place?.chapter ?? null) : null;
-    this.asking.ask({ question: text, selection, chapter, book: this.settings.book });
+    const turn = this.asking.ask({ question: text, selection, chapter, book: this.settings.book });
     this.save();
+    return turn;
   }
 
   retry(id: string): void {

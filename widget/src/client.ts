@@ -27,7 +27,7 @@ export class Client {
 
   /** Asks; gives the events until the connection ends. */
   async *ask(question: ChatRequest, signal: AbortSignal): AsyncGenerator<Received> {
-    const response = await this.fetch("chat/stream", {
+    const response = await this.fetch("widget/stream", {
       method: "POST",
       headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
       body: JSON.stringify(question),

@@ -1,28 +1,37 @@
 // The element: a launcher and a panel on any page, and the page's part in the conversation.
 
-import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
-import { guard } from "lit/directives/guard.js";
+import { html, LitElement, nothing, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { Chat } from "./chat.ts";
+import { announcementOf } from "./announce.ts";
+import { Chat, lengthOf, LIMIT } from "./chat.ts";
 import { copyText } from "./clipboard.ts";
 import type { Turn } from "./conversation.ts";
-import { highlight } from "./highlight.ts";
+import { goToSentence } from "./highlight.ts";
+import { HOME } from "./home.ts";
 import * as icons from "./icons.ts";
+import { SelectionWatch, type Selected } from "./selection.ts";
 import { hrefOf, whereIs } from "./site.ts";
-import { announcementOf } from "./announce.ts";
 import { directionOf, shownLanguage, wordsOf } from "./strings.ts";
 import { styles } from "./styles/index.ts";
-import { composer } from "./views/composer.ts";
+import { paint } from "./painting.ts";
+import { watchScheme } from "./theme.ts";
+import { panel } from "./views/panel.ts";
+import { askAbout } from "./views/selected.ts";
 import type { Stage, Target } from "./views/stage.ts";
-import { turnView } from "./views/turn.ts";
-import { welcome } from "./views/welcome.ts";
+import { secondsLeft } from "./views/trouble.ts";
+
+/** As wide as the window may be for the panel to cover it. */
+const NARROW = "(max-width: 30rem)";
+const SECOND = 1000;
+/** Pixels between a question and the edge of the thread. */
+const MARGIN = 20;
 
 export class QuireChat extends LitElement {
   static override properties = {
     server: {},
     key: {},
     book: {},
-    theme: { reflect: true },
+    theme: {},
     position: { reflect: true },
     language: {},
   };
@@ -36,112 +45,122 @@ export class QuireChat extends LitElement {
   declare language: string | null;
 
   private chat!: Chat;
-  private said: { id: number; text: string } = { id: 0, text: "" };
+  private said = { id: 0, text: "" };
   private opener: HTMLElement | null = null;
+  private selected: Selected | null = null;
+  private ends: (() => void)[] = [];
+  private readonly selection = new SelectionWatch(this, (selected) => {
+    this.selected = selected;
+    this.requestUpdate();
+  });
 
   override connectedCallback(): void {
     super.connectedCallback();
-    const language = this.shown;
-    this.chat = new Chat(
-      {
-        server: new URL(this.server ?? "./", this.server ? location.href : import.meta.url).href.replace(/\/*$/, "/"),
-        key: this.key ?? "",
-        book: this.book,
-        words: wordsOf(language),
-      },
-      () => this.requestUpdate(),
-      (turn) => this.onEnd(turn),
-    );
-    document.addEventListener("keydown", this.onKey);
-    addEventListener("pagehide", this.onLeave);
-    addEventListener("online", this.onOnline);
+    this.chat = this.newChat();
+    if (this.isInline) this.chat.desk.open = true;
+    this.listen(document, "keydown", this.onKey as EventListener);
+    this.listen(window, "pagehide", () => this.chat.leave());
+    this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
+    this.listen(window, "online", () => this.chat.goOn());
+    this.selection.start();
+    const clock = setInterval(() => this.tick(), SECOND);
+    this.ends.push(watchScheme(() => paint(this)), () => clearInterval(clock), () => this.selection.stop());
     this.chat.goOn();
+    void this.updateComplete.then(() => this.askFromAddress());
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    document.removeEventListener("keydown", this.onKey);
-    removeEventListener("pagehide", this.onLeave);
-    removeEventListener("online", this.onOnline);
+    for (const end of this.ends.splice(0)) end();
     this.chat.leave();
   }
 
   /** Opens the panel and puts the caret into the question. */
   open(): void {
-    this.opener = deepActive();
+    if (!this.chat.desk.open) this.opener = focused();
     this.chat.setDesk({ open: true });
+    this.field?.focus();
     void this.updateComplete.then(() => this.field?.focus());
   }
 
   /** Closes the panel; the focus goes back to where it was. */
   close(): void {
+    if (this.isInline) return;
     this.chat.setDesk({ open: false });
     this.chat.save();
     const back = this.opener?.isConnected ? this.opener : null;
-    void this.updateComplete.then(() => (back ?? this.launcher)?.focus());
+    void this.updateComplete.then(() => (back ?? this.renderRoot.querySelector<HTMLElement>(".launcher"))?.focus());
   }
 
-  /** Opens the panel and asks. */
-  ask(question: string): void {
+  /** Opens the panel and asks; from a selected text alone, if one is given. */
+  ask(question: string, selection: string | null = null): void {
     this.open();
-    this.chat.ask(question);
+    if (lengthOf(question.trim()) > LIMIT) this.chat.setDesk({ draft: question });
+    else this.onAsked(this.chat.ask(question, selection));
   }
 
   protected override render(): TemplateResult {
     const language = this.shown;
     const { desk, words } = this.chat;
     return html`<div class="root" lang=${language} dir=${directionOf(language)}>
-      <button type="button" class="launcher" part="launcher" aria-expanded=${desk.open} aria-keyshortcuts="Control+I Meta+I"
-        ?hidden=${desk.open} @click=${() => this.open()}>
+      <button type="button" class="launcher" part="launcher" aria-expanded="false" aria-haspopup="dialog"
+        aria-keyshortcuts="Control+I Meta+I" ?hidden=${desk.open} @click=${() => this.open()}>
         ${icons.book}<span>${words.open}</span>
       </button>
-      <dialog class="panel" part="panel" aria-labelledby="title" @cancel=${this.onCancel} @keydown=${this.onPanelKey}>
-        ${desk.open ? this.panel() : nothing}
+      ${askAbout(this.selected, words, () => this.takeSelection())}
+      <dialog class="panel" part="panel" aria-labelledby="title" @cancel=${keepOpen} @keydown=${this.onPanelKey}>
+        ${desk.open ? panel(this.stage, { clear: () => this.clear(), close: this.isInline ? null : () => this.close() }) : nothing}
       </dialog>
       <div class="unseen" role="log" aria-live="polite" aria-relevant="additions" aria-label=${words.answer}>
         ${repeat([this.said], ({ id }) => id, ({ text }) => html`<p>${text}</p>`)}
       </div>
+      <i class="probe" hidden></i>
     </div>`;
   }
 
-  protected override updated(_: PropertyValues): void {
+  // At most once a frame, however fast an answer streams; a hidden page has no frames.
+  protected override async scheduleUpdate(): Promise<void> {
+    if (this.hasUpdated && !document.hidden) await new Promise(requestAnimationFrame);
+    await super.scheduleUpdate();
+  }
+
+  protected override firstUpdated(): void {
+    paint(this);
+    this.showDialog({ restored: true });
+    const last = this.chat.conversation.turns.at(-1);
+    if (last) this.showTurn(last, "start");
+  }
+
+  protected override updated(): void {
+    this.showDialog({ restored: false });
+  }
+
+  private showDialog({ restored }: { restored: boolean }): void {
     const dialog = this.renderRoot.querySelector("dialog");
-    if (!dialog) return;
     const { open } = this.chat.desk;
-    if (open && !dialog.open) {
-      // A panel that covers the page must keep the focus; beside the page it need not.
-      if (matchMedia("(max-width: 30rem)").matches) dialog.showModal();
-      else dialog.show();
-      void this.chat.lookUpContents();
+    if (!dialog || open === dialog.open) return;
+    if (!open) {
+      dialog.close();
+      return;
     }
-    if (!open && dialog.open) dialog.close();
+    // A panel that covers the page keeps the focus; beside the page, and after a reload, it takes none.
+    if (matchMedia(NARROW).matches && !this.isInline && !restored) dialog.showModal();
+    else dialog.setAttribute("open", "");
+    void this.chat.lookUpContents();
   }
 
-  private panel(): TemplateResult {
-    const { chat } = this;
-    const { words, conversation } = chat;
-    const stage = this.stage;
-    return html`<header part="header">
-        <h2 id="title">${chat.contents?.title ?? words.title}</h2>
-        <button type="button" class="plain" ?hidden=${!conversation.turns.length} title=${words.newConversation}
-          aria-label=${words.newConversation} @click=${this.onClear}>${icons.fresh}</button>
-        <button type="button" class="plain" title=${words.close} aria-label=${words.close} @click=${() => this.close()}>${icons.close}</button>
-      </header>
-      <div class="thread" part="thread" tabindex="0" role="region" aria-label=${words.conversation}>
-        ${conversation.turns.length ? nothing : welcome(stage)}
-        ${repeat(
-          conversation.turns,
-          ({ id }) => id,
-          (turn) => guard(this.seenBy(turn), () => turnView(stage, turn)),
-        )}
-      </div>
-      ${composer(stage)}`;
-  }
-
-  /** Gives all that a turn's looks depend on. */
-  private seenBy(turn: Turn): unknown[] {
-    const { quote, rating, words } = this.chat;
-    return [turn, quote?.turn === turn.id ? quote : null, rating === turn.id, words];
+  private newChat(): Chat {
+    const base = this.server ? new URL(this.server, location.href) : new URL("./", HOME);
+    return new Chat(
+      {
+        server: base.href.replace(/\/*$/, "/"),
+        key: this.key ?? "",
+        book: this.book,
+        words: wordsOf(this.shown),
+      },
+      () => this.requestUpdate(),
+      (turn) => this.onEnd(turn),
+    );
   }
 
   private get stage(): Stage {
@@ -154,6 +173,7 @@ export class QuireChat extends LitElement {
       goTo: (event, target) => this.goTo(event, target),
       copy: copyText,
       say: (text) => this.say(text),
+      asked: (turn) => this.onAsked(turn),
     };
   }
 
@@ -165,7 +185,22 @@ export class QuireChat extends LitElement {
     }
     if (whereIs(target.url) !== "here") return;
     event.preventDefault();
-    highlight(hrefOf(target.url));
+    const covering = this.renderRoot.querySelector("dialog:modal") !== null;
+    if (covering) this.close();
+    void this.updateComplete.then(() => goToSentence(hrefOf(target.url)));
+  }
+
+  private clear(): void {
+    this.chat.clear();
+    this.say(this.chat.words.cleared);
+    this.field?.focus();
+  }
+
+  private takeSelection(): void {
+    const selected = this.selection.now() ?? this.selected;
+    if (selected) this.chat.setDesk({ selection: selected.text });
+    this.selected = null;
+    this.open();
   }
 
   private say(text: string): void {
@@ -173,38 +208,67 @@ export class QuireChat extends LitElement {
     this.requestUpdate();
   }
 
+  private onAsked(turn: Turn | null): void {
+    if (!turn) return;
+    this.say(turn.status === "queued" && this.chat.running ? this.chat.words.queued : this.chat.words.searching);
+    void this.updateComplete.then(() => {
+      this.showTurn(turn, this.chat.running?.id === turn.id ? "start" : "end");
+    });
+  }
+
+  // Within the thread alone: `scrollIntoView` would move the page and the panel, too.
+  private showTurn({ id }: Turn, edge: "start" | "end"): void {
+    const thread = this.renderRoot.querySelector(".thread");
+    const turn = thread?.querySelector(`#turn-${id}`);
+    if (!thread || !turn) return;
+    const [outer, inner] = [thread.getBoundingClientRect(), turn.getBoundingClientRect()];
+    thread.scrollTop += edge === "start" ? inner.top - outer.top - MARGIN : inner.bottom - outer.bottom + MARGIN;
+  }
+
   private onEnd(turn: Turn): void {
     this.say(announcementOf(turn, this.chat.words));
-    this.dispatchEvent(new CustomEvent("quire-answer", { detail: { answerId: turn.answerId }, bubbles: true, composed: true }));
+    this.dispatchEvent(new CustomEvent("quire-answer", { detail: turn, bubbles: true, composed: true }));
   }
 
   private onKey = (event: KeyboardEvent): void => {
     const shortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
     if (!shortcut) return;
     event.preventDefault();
-    if (this.chat.desk.open) this.close();
+    if (this.selection.now()) this.takeSelection();
+    else if (this.chat.desk.open && this.matches(":focus-within")) this.close();
     else this.open();
   };
 
   private onPanelKey = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
     if (this.chat.quote) this.chat.set({ quote: null });
     else this.close();
   };
 
-  private onCancel = (event: Event): void => event.preventDefault();
+  /** Asks what the address says after `?ask=`, once. */
+  private askFromAddress(): void {
+    const address = new URL(location.href);
+    const question = address.searchParams.get("ask")?.trim();
+    if (!question) return;
+    address.searchParams.delete("ask");
+    history.replaceState(history.state, "", address);
+    this.ask(question);
+  }
 
-  private onClear = (): void => {
-    this.chat.clear();
-    this.say(this.chat.words.cleared);
-    this.field?.focus();
-  };
+  private tick(): void {
+    if (this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
+  }
 
-  private onLeave = (): void => this.chat.leave();
+  private listen(target: EventTarget, name: string, listener: EventListener): void {
+    target.addEventListener(name, listener);
+    this.ends.push(() => target.removeEventListener(name, listener));
+  }
 
-  private onOnline = (): void => this.chat.goOn();
+  private get isInline(): boolean {
+    return this.position === "inline";
+  }
 
   private get shown(): string {
     return shownLanguage(this.language ?? (document.documentElement.lang || navigator.language));
@@ -213,14 +277,14 @@ export class QuireChat extends LitElement {
   private get field(): HTMLTextAreaElement | null {
     return this.renderRoot.querySelector("#question");
   }
-
-  private get launcher(): HTMLButtonElement | null {
-    return this.renderRoot.querySelector(".launcher");
-  }
 }
 
-function deepActive(): HTMLElement | null {
-  let active = document.activeElement;
-  while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
-  return active instanceof HTMLElement && active !== document.body ? active : null;
+// Escape is ours: it closes an open quote first.
+function keepOpen(event: Event): void {
+  event.preventDefault();
+}
+
+function focused(): HTMLElement | null {
+  const active = document.activeElement;
+  return active instanceof HTMLElement && active !== document.body && !active.shadowRoot ? active : null;
 }

@@ -53,7 +53,7 @@ export function renderBlock(token: Token, by: Rendering, depth = 0): Shown {
     case "def":
       return nothing;
     case "plain":
-      return html`<p class="plain">${token.raw}</p>`;
+      return html`<p class="unread">${token.raw}</p>`;
     default:
       // HTML among them: it is shown, not obeyed.
       return html`<p>${token.raw.trim()}</p>`;

@@ -2,6 +2,9 @@ import { css } from "lit";
 
 /** Questions, answers, marks and quotes. */
 export const answer = css`
+  .turn:last-child {
+    min-block-size: 100%;
+  }
   .turn + .turn {
     margin-block-start: 2rem;
   }
@@ -42,10 +45,7 @@ export const answer = css`
   .answer .rest {
     margin-block-start: 0.6rem;
   }
-  .answer .plain {
-    display: block;
-    padding: 0;
-    color: inherit;
+  .answer .unread {
     white-space: pre-wrap;
     content-visibility: auto;
     contain-intrinsic-size: auto 60rem;

@@ -6,8 +6,9 @@ export const base = css`
     all: initial;
     --surface: var(--quire-surface, var(--ifm-background-surface-color, #ffffff));
     --ink: var(--quire-ink, var(--ifm-font-color-base, #1c1e21));
-    --accent: var(--quire-accent-shown, var(--quire-accent, var(--ifm-color-primary, #2b5fc7)));
-    --on-accent: var(--quire-on-accent, #ffffff);
+    --wanted: var(--quire-accent, var(--ifm-color-primary, #2b5fc7));
+    --accent: var(--quire-accent-shown, var(--wanted));
+    --on-accent: var(--quire-on-accent-shown, #ffffff);
     --soft: color-mix(in srgb, var(--ink) 72%, var(--surface));
     --line: color-mix(in srgb, var(--ink) 14%, var(--surface));
     --edge: color-mix(in srgb, var(--ink) 52%, var(--surface));
@@ -25,7 +26,7 @@ export const base = css`
   :host([data-scheme="dark"]) {
     --surface: var(--quire-surface, var(--ifm-background-surface-color, #1f2125));
     --ink: var(--quire-ink, var(--ifm-font-color-base, #e6e8eb));
-    --accent: var(--quire-accent-shown, var(--quire-accent, var(--ifm-color-primary, #8fb4ff)));
+    --wanted: var(--quire-accent, var(--ifm-color-primary, #8fb4ff));
     --warn: #f0b95c;
     --bad: #ff9c94;
     --good: #6fd49b;
@@ -159,6 +160,10 @@ export const base = css`
     font-size: 0.75rem;
     font-weight: 600;
     color: var(--accent);
+  }
+  .probe {
+    color: var(--wanted);
+    background-color: var(--surface);
   }
   .unseen {
     position: absolute;

@@ -74,6 +74,35 @@ export const panel = css`
     background: rgb(0 0 0 / 40%);
   }
 
+  .about {
+    position: fixed;
+    z-index: var(--quire-z-index, 300);
+    inset-block-start: var(--y);
+    left: var(--x);
+    display: inline-flex;
+    align-items: center;
+    gap: 0.4rem;
+    min-block-size: 2.25rem;
+    padding: 0.25rem 0.75rem 0.25rem 0.6rem;
+    border: 1px solid var(--line);
+    border-radius: 999px;
+    background: var(--surface);
+    font-size: 0.875rem;
+    font-weight: 600;
+    white-space: nowrap;
+    box-shadow: var(--shade);
+    transform: translateX(-50%);
+  }
+  .about .icon {
+    inline-size: 1rem;
+    block-size: 1rem;
+    color: var(--accent);
+  }
+  .about kbd {
+    font: 500 0.75rem var(--font);
+    color: var(--soft);
+  }
+
   header {
     display: flex;
     flex: none;

@@ -72,7 +72,13 @@ export const states = css`
     padding-block-start: 0.75rem;
     border-block-start: 1px solid var(--line);
   }
+  summary {
+    inline-size: fit-content;
+    min-block-size: 1.5rem;
+    cursor: pointer;
+  }
   .sources {
+    margin-block: 0.2rem 0.4rem;
     display: grid;
     gap: 0.2rem;
     list-style: none;

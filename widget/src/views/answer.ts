@@ -49,7 +49,7 @@ function rendering(stage: Stage, turn: Turn): Rendering {
     isOpen,
     quote: () => (chat.quote ? openQuote(stage, turn, chat.quote) : nothing),
     code: (code) => codeBox(stage, code),
-    math: formula,
+    math: (tex, display) => formula(tex, display, words.formula),
     link: (href, label) => bookLink(stage, href, label),
     tableLabel: words.table,
   };

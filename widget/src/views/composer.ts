@@ -42,12 +42,12 @@ export function composer(stage: Stage): TemplateResult {
 }
 
 /** Asks what is written, and empties the field. */
-function submit({ chat }: Stage, event: Event): void {
+function submit({ chat, asked }: Stage, event: Event): void {
   event.preventDefault();
   const { draft } = chat.desk;
   if (!draft.trim() || lengthOf(draft.trim()) > LIMIT) return;
   chat.setDesk({ draft: "" });
-  chat.ask(draft);
+  asked(chat.ask(draft));
 }
 
 function onKey(stage: Stage, event: KeyboardEvent): void {

@@ -10,6 +10,9 @@ import { copyButton } from "./code.ts";
 import { thumbs } from "./feedback.ts";
 import type { Stage } from "./stage.ts";
 
+/** Up to so many sources are shown at once. */
+const FEW = 4;
+
 export function ending(stage: Stage, turn: Turn): TemplateResult {
   const { words } = stage;
   return html`<footer class="ending">
@@ -28,7 +31,8 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
 function sources(stage: Stage, turn: Turn): unknown {
   const cited = citedSources(turn);
   if (!cited.length) return nothing;
-  return html`<p class="label">${stage.words.sources}</p>
+  return html`<details class="cited" ?open=${cited.length <= FEW}>
+    <summary class="label">${stage.words.sources} (${cited.length})</summary>
     <ol class="sources" part="sources">
       ${cited.map(
         (source) =>
@@ -37,7 +41,8 @@ function sources(stage: Stage, turn: Turn): unknown {
             <a href=${stage.hrefOf(source.url)} @click=${(event: Event) => stage.goTo(event, source)}>${placeOf(source)}</a>
           </li>`,
       )}
-    </ol>`;
+    </ol>
+  </details>`;
 }
 
 function withheld({ words }: Stage, { withheld: texts }: Turn): unknown {

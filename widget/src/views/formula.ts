@@ -2,6 +2,7 @@
 
 import { html, type TemplateResult } from "lit";
 import { directive } from "lit/directive.js";
+import { HOME } from "../home.ts";
 import { AsyncDirective } from "lit/async-directive.js";
 
 type Draw = (tex: string, display: boolean) => Node;
@@ -11,7 +12,7 @@ let loading: Promise<void> | null = null;
 
 /** Loads it once; a failure leaves formulas as they were written. */
 function load(): Promise<void> {
-  const address = new URL(/* @vite-ignore */ "widget-math.js", import.meta.url).href;
+  const address = new URL("widget-math.js", HOME).href;
   loading ??= import(/* @vite-ignore */ address).then(
     (loaded: { draw: Draw }) => {
       draw = loaded.draw;
@@ -39,8 +40,8 @@ class Formula extends AsyncDirective {
 
 const drawn = directive(Formula);
 
-export function formula(tex: string, display: boolean): TemplateResult {
+export function formula(tex: string, display: boolean, label: string): TemplateResult {
   return display
-    ? html`<span class="math display" dir="ltr" tabindex="0" role="group">${drawn(tex, true)}</span>`
+    ? html`<span class="math display" dir="ltr" tabindex="0" role="group" aria-label=${label}>${drawn(tex, true)}</span>`
     : html`<span class="math" dir="ltr">${drawn(tex, false)}</span>`;
 }

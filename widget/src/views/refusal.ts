@@ -4,7 +4,6 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import { plainText } from "../markdown/plain.ts";
 import { nearestSources, placeOf } from "../sources.ts";
-import { fill } from "../strings.ts";
 import type { Source } from "../wire.ts";
 import type { Stage } from "./stage.ts";
 
@@ -14,24 +13,25 @@ const PREVIEW = 160;
 export function refusal(stage: Stage, turn: Turn): TemplateResult {
   const { words } = stage;
   const nearest = turn.selection ? [] : nearestSources(turn, NEAREST);
+  const missed = turn.selection ? words.notInSelection : nearest.length ? words.notInBook : "";
+  // The service lists the nearest passages below its first paragraph; here they are links.
+  const [said = ""] = nearest.length ? turn.text.split("\n\n") : [turn.text];
   return html`<div class="refusal" part="refusal">
-    <p><strong>${turn.selection ? words.notInSelection : words.notInBook}</strong></p>
-    <p dir="auto">${turn.text}</p>
-    ${turn.missing.length ? html`<p>${fill(words.missing, { terms: turn.missing.join(", ") })}</p>` : nothing}
-    ${turn.offersBook ? offer(stage, turn) : nothing}
+    ${missed ? html`<p><strong>${missed}</strong></p>` : nothing}
+    <p dir="auto">${said}</p>
     ${nearest.length
-      ? html`<p class="label">${words.nearest}</p>
-          <ul class="nearest">
-            ${nearest.map((source) => passage(stage, source))}
-          </ul>`
+      ? html`<ul class="nearest" aria-label=${words.nearest}>
+          ${nearest.map((source) => passage(stage, source))}
+        </ul>`
       : nothing}
+    ${turn.offersBook ? offer(stage, turn) : nothing}
   </div>`;
 }
 
-function offer({ words, chat }: Stage, turn: Turn): TemplateResult {
+function offer({ words, chat, asked }: Stage, turn: Turn): TemplateResult {
   const ask = () => {
     chat.setDesk({ selection: null });
-    chat.ask(turn.question, null);
+    asked(chat.ask(turn.question, null));
   };
   return html`<button type="button" class="second" @click=${ask}>${words.askBook}</button>`;
 }

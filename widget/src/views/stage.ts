@@ -1,6 +1,7 @@
 // What every view is given: the state, the words, and what only the page itself can do.
 
 import type { Chat } from "../chat.ts";
+import type { Turn } from "../conversation.ts";
 import type { Words } from "../strings.ts";
 
 /** Something in the book that can be gone to. */
@@ -22,4 +23,6 @@ export interface Stage {
   goTo(event: Event, target: Target): void;
   copy(text: string): Promise<boolean>;
   say(text: string): void;
+  /** Shows a question that was just asked. */
+  asked(turn: Turn | null): void;
 }

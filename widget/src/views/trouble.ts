@@ -15,7 +15,7 @@ export function stopped({ words, chat }: Stage, turn: Turn): TemplateResult {
 export function trouble({ words, chat, language }: Stage, turn: Turn): unknown {
   const { trouble: what } = turn;
   if (!what) return nothing;
-  const left = what.retryAt ? Math.ceil((what.retryAt - Date.now()) / 1000) : 0;
+  const left = secondsLeft(what);
   const label = left > 0 ? fill(words.retryIn, { wait: seconds(left, language) }) : words.retry;
   return html`<div class="notice problem" part="notice" data-kind=${what.kind}>
     <p><strong>${words[what.kind]}</strong></p>
@@ -25,6 +25,11 @@ export function trouble({ words, chat, language }: Stage, turn: Turn): unknown {
     </button>
     ${what.requestId ? html`<p class="faint">${fill(words.request, { id: what.requestId })}</p>` : nothing}
   </div>`;
+}
+
+/** Gives how long is still to wait; `grace` milliseconds ago counts as now. */
+export function secondsLeft(what: Trouble | null, grace = 0): number {
+  return what?.retryAt ? Math.max(0, Math.ceil((what.retryAt + grace - Date.now()) / 1000)) : 0;
 }
 
 /** Says what happened, in the chat's words where it has any; else in the service's. */

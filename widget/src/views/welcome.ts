@@ -15,7 +15,7 @@ export function welcome(stage: Stage): TemplateResult {
   </div>`;
 }
 
-function starters({ chat, words }: Stage): unknown {
+function starters({ chat, words, asked }: Stage): unknown {
   if (!chat.contents) return nothing;
   // A question is asked in the language of the book, whatever the chat speaks.
   const { starter } = wordsOf(document.documentElement.lang);
@@ -23,7 +23,7 @@ function starters({ chat, words }: Stage): unknown {
   return html`<p class="label" id="starters">${words.starters}</p>
     <ul class="starters" aria-labelledby="starters">
       ${questions.map(
-        (question) => html`<li><button type="button" part="starter" dir="auto" @click=${() => chat.ask(question)}>${question}</button></li>`,
+        (question) => html`<li><button type="button" part="starter" dir="auto" @click=${() => asked(chat.ask(question))}>${question}</button></li>`,
       )}
     </ul>`;
 }
