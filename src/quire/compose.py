@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
+from quire.ports import Answerer, Embedder, FeedbackStore, Judge, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
@@ -68,6 +68,13 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     from quire.threads.store import SqlThreadStore
 
     return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
+
+
+def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
+    """Make the store of what readers think, in the database of the conversations."""
+    from quire.threads.feedback import SqlFeedbackStore
+
+    return SqlFeedbackStore(threads)
 
 
 def build_keys(settings: Settings) -> "SqlKeyStore":

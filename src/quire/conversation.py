@@ -11,6 +11,8 @@ from quire.domain import AnswerState
 Role = Literal["user", "assistant"]
 ThreadState = Literal["active", "idle", "archived", "ended"]
 """`idle` and `archived` wait to be continued; `ended` is over for the contract it came by."""
+ReaderVerdict = Literal["up", "down"]
+FeedbackReason = Literal["wrong", "incomplete", "off_topic", "unclear", "other"]
 
 
 class Whose(Enum):
@@ -41,6 +43,29 @@ class AnswerEntry:
     """What the model claimed and the book does not support."""
     owner: str | None = None
     """Who asked, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What a reader thinks of one answer."""
+
+    answer_id: str
+    verdict: ReaderVerdict
+    reason: FeedbackReason | None = None
+    comment: str | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackEntry:
+    """What a reader thinks of one answer, beside that answer."""
+
+    feedback: Feedback
+    thread_id: str
+    book: str
+    question: str
+    text: str
+    """The answer that the reader was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.door import hang_door, needs
 from quire.api.draining import draining
+from quire.api.feedback import feedback_router
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
@@ -24,9 +25,10 @@ from quire.api.receipts import receipts_router
 from quire.api.search import search_router
 from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
+from quire.api.widget import widget_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Access, Services, build_access, build_journal
+from quire.compose import Access, Services, build_access, build_feedback, build_journal
 from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
@@ -108,10 +110,12 @@ def _beside_them(services: Services) -> list[APIRouter]:
         search_router(services.library, services.searcher, services.threads.clock),
         threads_router(services.threads),
         answers_router(services.threads),
+        feedback_router(build_feedback(services.threads), services.threads.clock),
         receipts_router(services.receipts),
         reading_router(services.library),
         structure_router(services.library),
         page_router(),
+        widget_router(),
     ]
 
 

@@ -20,11 +20,14 @@ from quire.api.guards import BodyLimit, Recovery, RequestId
 from quire.api.observed import Observed
 from quire.api.page import page_paths
 from quire.api.problems import refusal
+from quire.api.widget import widget_paths
 from quire.compose import Access
 from quire.errors import NotAllowed, QuireError, RateLimited, StoreUnavailable, TooBusy, WrongKey
 from quire.settings import Settings
 
-OPEN = frozenset({"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths()})
+OPEN = frozenset(
+    {"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths(), *widget_paths()}
+)
 """What anyone may see. All else is closed, also what a new router forgets to say of itself."""
 OPEN_BELOW = "/static-offline-docs/"
 SESSIONS = ("session_id", "thread_id", "conversation_id", "sessionId", "conversationId")

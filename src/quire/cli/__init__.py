@@ -21,6 +21,7 @@ COMMANDS = {
     "doctor": "Show what is configured, what works, and what to do about the rest.",
     "db": "Show or upgrade the database of conversations.",
     "answers": "List answers, and what the book does not support in them.",
+    "feedback": "List what readers think of answers.",
     "bench": "Measure answers on question sets.",
 }
 

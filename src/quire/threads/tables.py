@@ -1,4 +1,4 @@
-"""The tables behind conversations: a row a thread, a row a message.
+"""The tables behind conversations: a row a thread, a message, an answer, a reader's verdict.
 
 A change here, or of any other table in `METADATA`, needs a migration: the next number in
 `migrations/versions`.
@@ -110,4 +110,19 @@ MESSAGES = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("confidence", Float),
     Column("record", JSON, nullable=False, default=dict),
+)
+
+FEEDBACK = Table(
+    "feedback",
+    METADATA,
+    # It goes with its answer's message, and that with its thread.
+    Column(
+        "answer_id", String(36), ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("verdict", String(4), nullable=False),
+    Column("reason", String(20)),
+    Column("comment", Prose),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index("feedback_by_verdict", "verdict", "created_at"),
+    Index("feedback_by_time", "created_at"),
 )

@@ -1,0 +1,290 @@
+// The element: a launcher and a panel on any page, and the page's part in the conversation.
+
+import { html, LitElement, nothing, type TemplateResult } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { announcementOf } from "./announce.ts";
+import { Chat, lengthOf, LIMIT } from "./chat.ts";
+import { copyText } from "./clipboard.ts";
+import type { Turn } from "./conversation.ts";
+import { goToSentence } from "./highlight.ts";
+import { HOME } from "./home.ts";
+import * as icons from "./icons.ts";
+import { SelectionWatch, type Selected } from "./selection.ts";
+import { hrefOf, whereIs } from "./site.ts";
+import { directionOf, shownLanguage, wordsOf } from "./strings.ts";
+import { styles } from "./styles/index.ts";
+import { paint } from "./painting.ts";
+import { watchScheme } from "./theme.ts";
+import { panel } from "./views/panel.ts";
+import { askAbout } from "./views/selected.ts";
+import type { Stage, Target } from "./views/stage.ts";
+import { secondsLeft } from "./views/trouble.ts";
+
+/** As wide as the window may be for the panel to cover it. */
+const NARROW = "(max-width: 30rem)";
+const SECOND = 1000;
+/** Pixels between a question and the edge of the thread. */
+const MARGIN = 20;
+
+export class QuireChat extends LitElement {
+  static override properties = {
+    server: {},
+    key: {},
+    book: {},
+    theme: {},
+    position: { reflect: true },
+    language: {},
+  };
+  static override styles = styles;
+
+  declare server: string | null;
+  declare key: string | null;
+  declare book: string | null;
+  declare theme: string | null;
+  declare position: string | null;
+  declare language: string | null;
+
+  private chat!: Chat;
+  private said = { id: 0, text: "" };
+  private opener: HTMLElement | null = null;
+  private selected: Selected | null = null;
+  private ends: (() => void)[] = [];
+  private readonly selection = new SelectionWatch(this, (selected) => {
+    this.selected = selected;
+    this.requestUpdate();
+  });
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.chat = this.newChat();
+    if (this.isInline) this.chat.desk.open = true;
+    this.listen(document, "keydown", this.onKey as EventListener);
+    this.listen(window, "pagehide", () => this.chat.leave());
+    this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
+    this.listen(window, "online", () => this.chat.goOn());
+    this.selection.start();
+    const clock = setInterval(() => this.tick(), SECOND);
+    this.ends.push(watchScheme(() => paint(this)), () => clearInterval(clock), () => this.selection.stop());
+    this.chat.goOn();
+    void this.updateComplete.then(() => this.askFromAddress());
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.ends.splice(0)) end();
+    this.chat.leave();
+  }
+
+  /** Opens the panel and puts the caret into the question. */
+  open(): void {
+    if (!this.chat.desk.open) this.opener = focused();
+    this.chat.setDesk({ open: true });
+    this.field?.focus();
+    void this.updateComplete.then(() => this.field?.focus());
+  }
+
+  /** Closes the panel; the focus goes back to where it was. */
+  close(): void {
+    if (this.isInline) return;
+    this.chat.setDesk({ open: false });
+    this.chat.save();
+    const back = this.opener?.isConnected ? this.opener : null;
+    void this.updateComplete.then(() => (back ?? this.renderRoot.querySelector<HTMLElement>(".launcher"))?.focus());
+  }
+
+  /** Opens the panel and asks; from a selected text alone, if one is given. */
+  ask(question: string, selection: string | null = null): void {
+    this.open();
+    if (lengthOf(question.trim()) > LIMIT) this.chat.setDesk({ draft: question });
+    else this.onAsked(this.chat.ask(question, selection));
+  }
+
+  protected override render(): TemplateResult {
+    const language = this.shown;
+    const { desk, words } = this.chat;
+    return html`<div class="root" lang=${language} dir=${directionOf(language)}>
+      <button type="button" class="launcher" part="launcher" aria-expanded="false" aria-haspopup="dialog"
+        aria-keyshortcuts="Control+I Meta+I" ?hidden=${desk.open} @click=${() => this.open()}>
+        ${icons.book}<span>${words.open}</span>
+      </button>
+      ${askAbout(this.selected, words, () => this.takeSelection())}
+      <dialog class="panel" part="panel" aria-labelledby="title" @cancel=${keepOpen} @keydown=${this.onPanelKey}>
+        ${desk.open ? panel(this.stage, { clear: () => this.clear(), close: this.isInline ? null : () => this.close() }) : nothing}
+      </dialog>
+      <div class="unseen" role="log" aria-live="polite" aria-relevant="additions" aria-label=${words.answer}>
+        ${repeat([this.said], ({ id }) => id, ({ text }) => html`<p>${text}</p>`)}
+      </div>
+      <i class="probe" hidden></i>
+    </div>`;
+  }
+
+  // At most once a frame, however fast an answer streams; a hidden page has no frames.
+  protected override async scheduleUpdate(): Promise<void> {
+    if (this.hasUpdated && !document.hidden) await new Promise(requestAnimationFrame);
+    await super.scheduleUpdate();
+  }
+
+  protected override firstUpdated(): void {
+    paint(this);
+    this.showDialog({ restored: true });
+    const last = this.chat.conversation.turns.at(-1);
+    if (last) this.showTurn(last, "start");
+  }
+
+  protected override updated(): void {
+    this.showDialog({ restored: false });
+  }
+
+  private showDialog({ restored }: { restored: boolean }): void {
+    const dialog = this.renderRoot.querySelector("dialog");
+    const { open } = this.chat.desk;
+    if (!dialog || open === dialog.open) return;
+    if (!open) {
+      dialog.close();
+      return;
+    }
+    // A panel that covers the page keeps the focus; beside the page, and after a reload, it takes none.
+    if (matchMedia(NARROW).matches && !this.isInline && !restored) dialog.showModal();
+    else dialog.setAttribute("open", "");
+    void this.chat.lookUpContents();
+  }
+
+  private newChat(): Chat {
+    const base = this.server ? new URL(this.server, location.href) : new URL("./", HOME);
+    return new Chat(
+      {
+        server: base.href.replace(/\/*$/, "/"),
+        key: this.key ?? "",
+        book: this.book,
+        words: wordsOf(this.shown),
+      },
+      () => this.requestUpdate(),
+      (turn) => this.onEnd(turn),
+    );
+  }
+
+  private get stage(): Stage {
+    return {
+      chat: this.chat,
+      words: this.chat.words,
+      language: this.shown,
+      whereIs,
+      hrefOf,
+      goTo: (event, target) => this.goTo(event, target),
+      copy: copyText,
+      say: (text) => this.say(text),
+      asked: (turn) => this.onAsked(turn),
+    };
+  }
+
+  private goTo(event: Event, target: Target): void {
+    const wanted = new CustomEvent("quire-open", { detail: target, bubbles: true, composed: true, cancelable: true });
+    if (!this.dispatchEvent(wanted)) {
+      event.preventDefault();
+      return;
+    }
+    if (whereIs(target.url) !== "here") return;
+    event.preventDefault();
+    const covering = this.renderRoot.querySelector("dialog:modal") !== null;
+    if (covering) this.close();
+    void this.updateComplete.then(() => goToSentence(hrefOf(target.url)));
+  }
+
+  private clear(): void {
+    this.chat.clear();
+    this.say(this.chat.words.cleared);
+    this.field?.focus();
+  }
+
+  private takeSelection(): void {
+    const selected = this.selection.now() ?? this.selected;
+    if (selected) this.chat.setDesk({ selection: selected.text });
+    this.selected = null;
+    this.open();
+  }
+
+  private say(text: string): void {
+    this.said = { id: this.said.id + 1, text };
+    this.requestUpdate();
+  }
+
+  private onAsked(turn: Turn | null): void {
+    if (!turn) return;
+    this.say(turn.status === "queued" && this.chat.running ? this.chat.words.queued : this.chat.words.searching);
+    void this.updateComplete.then(() => {
+      this.showTurn(turn, this.chat.running?.id === turn.id ? "start" : "end");
+    });
+  }
+
+  // Within the thread alone: `scrollIntoView` would move the page and the panel, too.
+  private showTurn({ id }: Turn, edge: "start" | "end"): void {
+    const thread = this.renderRoot.querySelector(".thread");
+    const turn = thread?.querySelector(`#turn-${id}`);
+    if (!thread || !turn) return;
+    const [outer, inner] = [thread.getBoundingClientRect(), turn.getBoundingClientRect()];
+    thread.scrollTop += edge === "start" ? inner.top - outer.top - MARGIN : inner.bottom - outer.bottom + MARGIN;
+  }
+
+  private onEnd(turn: Turn): void {
+    this.say(announcementOf(turn, this.chat.words));
+    this.dispatchEvent(new CustomEvent("quire-answer", { detail: turn, bubbles: true, composed: true }));
+  }
+
+  private onKey = (event: KeyboardEvent): void => {
+    const shortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
+    if (!shortcut) return;
+    event.preventDefault();
+    if (this.selection.now()) this.takeSelection();
+    else if (this.chat.desk.open && this.matches(":focus-within")) this.close();
+    else this.open();
+  };
+
+  private onPanelKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (this.chat.quote) this.chat.set({ quote: null });
+    else this.close();
+  };
+
+  /** Asks what the address says after `?ask=`, once. */
+  private askFromAddress(): void {
+    const address = new URL(location.href);
+    const question = address.searchParams.get("ask")?.trim();
+    if (!question) return;
+    address.searchParams.delete("ask");
+    history.replaceState(history.state, "", address);
+    this.ask(question);
+  }
+
+  private tick(): void {
+    if (this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
+  }
+
+  private listen(target: EventTarget, name: string, listener: EventListener): void {
+    target.addEventListener(name, listener);
+    this.ends.push(() => target.removeEventListener(name, listener));
+  }
+
+  private get isInline(): boolean {
+    return this.position === "inline";
+  }
+
+  private get shown(): string {
+    return shownLanguage(this.language ?? (document.documentElement.lang || navigator.language));
+  }
+
+  private get field(): HTMLTextAreaElement | null {
+    return this.renderRoot.querySelector("#question");
+  }
+}
+
+// Escape is ours: it closes an open quote first.
+function keepOpen(event: Event): void {
+  event.preventDefault();
+}
+
+function focused(): HTMLElement | null {
+  const active = document.activeElement;
+  return active instanceof HTMLElement && active !== document.body && !active.shadowRoot ? active : null;
+}

@@ -1,0 +1,28 @@
+// What every view is given: the state, the words, and what only the page itself can do.
+
+import type { Chat } from "../chat.ts";
+import type { Turn } from "../conversation.ts";
+import type { Words } from "../strings.ts";
+
+/** Something in the book that can be gone to. */
+export interface Target {
+  url: string;
+  chunk_id: string;
+  quote?: string;
+}
+
+export interface Stage {
+  chat: Chat;
+  words: Words;
+  language: string;
+  /** Tells where an address of the book leads: on this page, to another of this site, or away. */
+  whereIs(url: string): "here" | "site" | "away";
+  /** Gives the address to follow, which may be that of a copy of the site. */
+  hrefOf(url: string): string;
+  /** Goes to a sentence; on this page without loading it again. */
+  goTo(event: Event, target: Target): void;
+  copy(text: string): Promise<boolean>;
+  say(text: string): void;
+  /** Shows a question that was just asked. */
+  asked(turn: Turn | null): void;
+}
