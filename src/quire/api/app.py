@@ -9,6 +9,7 @@ from fastapi_offline import FastAPIOffline
 
 from quire.answer.observed import ObservedAnswerer
 from quire.api.answers import answers_router
+from quire.api.completions import completions_router
 from quire.api.contract import Clock
 from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
@@ -97,6 +98,7 @@ def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
         app.include_router(mount(contract, placed(services.answerer), streams))
     workflows = workflows_router(settings.workflows, services.workflows, placed, streams)
     app.include_router(workflows)
+    app.include_router(completions_router(services.library, placed(services.answerer), streams))
     app.include_router(streams_router(streams))
     for remembering in REMEMBERING:
         app.include_router(sessions_router(remembering, services.threads, services.threads.clock))
