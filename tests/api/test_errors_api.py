@@ -18,6 +18,8 @@ from quire.settings import ServeOptions
 from tests.api.serving import ASKED, ORIGIN, serving
 
 JSON = {"content-type": "application/json"}
+PROBLEM = "application/problem+json"
+EACH = {"401", "403", "413", "415", "422", "429", "500", "503"}
 SHAPE = {"type", "title", "status", "detail", "code", "suggested_action", "request_id"}
 LARGE = b'{"message": "' + b"x" * 100_000 + b'"}'
 
@@ -113,12 +115,16 @@ async def test_the_one_shape_is_described_for_every_route(client: httpx.AsyncCli
     schema = (await client.get("/openapi.json")).json()
 
     assert set(schema["components"]["schemas"]["Problem"]["required"]) == SHAPE - {"type"}
-    for operations in schema["paths"].values():
+    for path, operations in schema["paths"].items():
+        own = path.startswith("/v1/")  # what clients of OpenAI call is described as they know it
+        shape, statuses = ("application/json", EACH - {"422"}) if own else (PROBLEM, EACH)
         for operation in operations.values():
-            for status in ("401", "403", "413", "415", "422", "429", "500", "503"):
+            for status in statuses:
                 content = operation["responses"][status]["content"]
-                if "application/problem+json" not in content:
+                if shape not in content:
                     assert operation["tags"] == ["health"]
+                elif own:
+                    assert content[shape]["schema"]["$ref"].endswith("/OpenAIError")
 
 
 async def test_a_body_that_does_not_arrive_is_not_waited_for(
