@@ -24,6 +24,8 @@ from sqlalchemy import (
     false,
 )
 
+from quire.prose.plain import well_formed
+
 VERSION_TABLE = "quire_schema"
 """Says how far a database has been migrated; other programs may keep tables in the same one."""
 
@@ -53,9 +55,7 @@ class Prose(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, _: Dialect) -> str | None:
         """Store what can be stored everywhere."""
-        if value is None:
-            return None
-        return value.replace("\0", "�").encode("utf-8", "replace").decode("utf-8")
+        return None if value is None else well_formed(value.replace("\0", "�"))
 
 
 METADATA = MetaData()
