@@ -64,7 +64,7 @@ def openai_error(problem: dict[str, Any]) -> dict[str, Any]:
     wrong = problem.get("errors") or [{"field": "model" if code == "UnknownBook" else None}]
     return {
         "error": {
-            "message": f"{problem['detail']} {problem['suggested_action']}".strip(),
+            "message": f"{problem['detail'].rstrip('.')}. {problem['suggested_action']}".strip(),
             "type": TYPES.get(status, "server_error" if server else "invalid_request_error"),
             "param": wrong[0]["field"],
             "code": CODES.get(code, code),

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, WithJsonSchema, field_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from quire.api.fields import Wire, dump
-from quire.api.sent import SAYS, WITHOUT_NUL, Flag, Sent
+from quire.api.sent import SAYS, Flag, Sent
 from quire.domain import PROVEN, Answer, Claim, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -24,7 +24,6 @@ SOURCES = "\n\n**Sources**\n"
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000), SAYS
 ]
-_ANY_PART = {"type": "object"}
 
 
 class Lenient(Sent):
@@ -51,16 +50,19 @@ class UserMessage(Lenient):
     """The question, of 1 to 2,000 characters, or up to 8 pieces of it."""
 
 
+class OtherPart(Lenient):
+    """A piece of what was answered."""
+
+    text: str | None = None
+    """Its words, if it has any."""
+
+
 class OtherMessage(Lenient):
     """What was answered, and what the client adds."""
 
     role: Literal["assistant", "system", "developer", "tool", "function"]
     """Who says it. Only answers are looked at, and only to understand a follow-up."""
-    content: (
-        Annotated[str, WithJsonSchema({"type": "string", "pattern": WITHOUT_NUL})]
-        | Annotated[list[dict[str, Any]], WithJsonSchema({"type": "array", "items": _ANY_PART})]
-        | None
-    ) = None
+    content: str | list[OtherPart] | None = None
     """What is said."""
 
 
@@ -305,7 +307,7 @@ def _words(content: str | list[TextPart]) -> str:
 def _answer(message: OtherMessage) -> str:
     said = message.content or ""
     if not isinstance(said, str):
-        said = "\n".join(str(part.get("text", "")) for part in said)
+        said = "\n".join(part.text or "" for part in said)
     return said.partition(SOURCES)[0].strip()
 
 
