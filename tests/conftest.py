@@ -3,7 +3,7 @@
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,3 +110,16 @@ def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample(sample_data: Path) -> Services:
     """The real service over the sample book."""
     return build(Settings(data_dir=sample_data))
+
+
+@pytest.fixture
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Prints a figure, whether the output of tests is shown or not."""
+    plugins = request.config.pluginmanager
+    reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+
+    def write(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            reporter.write_line(f"\n{line}")
+
+    return write

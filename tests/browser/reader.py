@@ -73,10 +73,14 @@ class Reader:
         """Select the paragraph that begins with the words, by three clicks as people do."""
         await self.page.get_by_text(words).click(click_count=3, position={"x": 8, "y": 8})
 
-    async def look(self, name: str) -> None:
-        """Take a picture of a state, and see that it keeps nobody out."""
+    async def picture(self, name: str) -> None:
+        """Take a picture of a state."""
         SCREENSHOTS.mkdir(exist_ok=True)
         await self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+    async def look(self, name: str) -> None:
+        """Take a picture of a state, and see that it keeps nobody out."""
+        await self.picture(name)
         found = await violations(self.page)
         assert not found, "\n".join([name, *found])
 

@@ -94,18 +94,19 @@ class Script:
 class Scripted:
     """An answerer that says what the test wrote, by the events of the real pipeline."""
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
+    def __init__(self, script: Script | Callable[[str], Script]) -> None:
+        self._script = script
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         identity, thread = str(uuid4()), question.thread_id or str(uuid4())
         hits = (hit_of("A passage of the book."),)
+        script = self._script if isinstance(self._script, Script) else self._script(question.text)
         yield Started(thread, identity)
         yield Retrieved(question.text, hits, SURE)
         text = ""
         claims: list[Claim] = []
-        for number, piece in enumerate(self.script.pieces):
-            await self.script.before(number)
+        for number, piece in enumerate(script.pieces):
+            await script.before(number)
             claim = claim_of(
                 piece, start=len(text), end=len(text) + len(piece), verdict="not_a_claim"
             )
@@ -126,7 +127,9 @@ class Scripted:
 
 
 @asynccontextmanager
-async def scripted_service(services: Services, script: Script) -> AsyncIterator[str]:
+async def scripted_service(
+    services: Services, script: Script | Callable[[str], Script]
+) -> AsyncIterator[str]:
     """Serve the real application over a scripted answerer, and give its address."""
     app = create_app(replace(services, answerer=Scripted(script)))
     async with served(app) as address:

@@ -145,9 +145,9 @@ export class Chat {
     }
   }
 
-  /** Sends what the reader thinks of an answer. */
-  async rate(turn: Turn, verdict: Feedback["verdict"], reason = "", comment = ""): Promise<void> {
-    if (!turn.answerId) return;
+  /** Sends what the reader thinks of an answer, and tells whether that came through. */
+  async rate(turn: Turn, verdict: Feedback["verdict"], reason = "", comment = ""): Promise<boolean> {
+    if (!turn.answerId) return false;
     const feedback: Feedback = { answer_id: turn.answerId, verdict };
     if (reason) feedback.reason = reason;
     if (comment.trim()) feedback.comment = comment.trim();
@@ -157,6 +157,7 @@ export class Chat {
     );
     this.set({ conversation: withTurn(this.conversation, { ...turn, rating: { verdict, reason, sent } }), rating: null });
     this.save();
+    return sent;
   }
 
   private hint(): Record<string, string> {

@@ -15,9 +15,10 @@ import { directionOf, shownLanguage, wordsOf } from "./strings.ts";
 import { styles } from "./styles/index.ts";
 import { paint } from "./painting.ts";
 import { watchScheme } from "./theme.ts";
+import { closeQuote } from "./views/answer.ts";
 import { panel } from "./views/panel.ts";
 import { askAbout } from "./views/selected.ts";
-import type { Stage, Target } from "./views/stage.ts";
+import { QUESTION, type Stage, type Target } from "./views/stage.ts";
 import { secondsLeft } from "./views/trouble.ts";
 
 /** As wide as the window may be for the panel to cover it. */
@@ -79,8 +80,7 @@ export class QuireChat extends LitElement {
   open(): void {
     if (!this.chat.desk.open) this.opener = focused();
     this.chat.setDesk({ open: true });
-    this.field?.focus();
-    void this.updateComplete.then(() => this.field?.focus());
+    this.focusOn(QUESTION);
   }
 
   /** Closes the panel; the focus goes back to where it was. */
@@ -88,8 +88,8 @@ export class QuireChat extends LitElement {
     if (this.isInline) return;
     this.chat.setDesk({ open: false });
     this.chat.save();
-    const back = this.opener?.isConnected ? this.opener : null;
-    void this.updateComplete.then(() => (back ?? this.renderRoot.querySelector<HTMLElement>(".launcher"))?.focus());
+    if (this.opener?.isConnected) this.opener.focus();
+    else this.focusOn(".launcher");
   }
 
   /** Opens the panel and asks; from a selected text alone, if one is given. */
@@ -168,11 +168,13 @@ export class QuireChat extends LitElement {
       chat: this.chat,
       words: this.chat.words,
       language: this.shown,
+      direction: directionOf(this.shown),
       whereIs,
       hrefOf,
       goTo: (event, target) => this.goTo(event, target),
       copy: copyText,
       say: (text) => this.say(text),
+      focus: (selector) => this.focusOn(selector),
       asked: (turn) => this.onAsked(turn),
     };
   }
@@ -193,7 +195,7 @@ export class QuireChat extends LitElement {
   private clear(): void {
     this.chat.clear();
     this.say(this.chat.words.cleared);
-    this.field?.focus();
+    this.focusOn(QUESTION);
   }
 
   private takeSelection(): void {
@@ -243,7 +245,7 @@ export class QuireChat extends LitElement {
     if (event.key !== "Escape" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
-    if (this.chat.quote) this.chat.set({ quote: null });
+    if (this.chat.quote) closeQuote(this.stage);
     else this.close();
   };
 
@@ -274,8 +276,11 @@ export class QuireChat extends LitElement {
     return shownLanguage(this.language ?? (document.documentElement.lang || navigator.language));
   }
 
-  private get field(): HTMLTextAreaElement | null {
-    return this.renderRoot.querySelector("#question");
+  // At once, if it is there: who opens the panel by keys is typing already.
+  private focusOn(selector: string): void {
+    const focus = () => this.renderRoot.querySelector<HTMLElement>(selector)?.focus();
+    focus();
+    void this.updateComplete.then(focus);
   }
 }
 

@@ -14,8 +14,7 @@ export function goToSentence(url: string): boolean {
   const target = range ? blockOf(range.startContainer) : anchor;
   if (!target) return false;
   for (let box = target.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  target.scrollIntoView({ block: range ? "center" : "start", behavior: calm ? "auto" : "smooth" });
+  target.scrollIntoView({ block: range ? "center" : "start", behavior: "instant" });
   focusOn(target);
   return true;
 }

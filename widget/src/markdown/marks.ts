@@ -9,6 +9,7 @@ const CLOSE = "\uFDD1";
 /** Finds a mark at the beginning of a text. */
 export const MARK = new RegExp(`^${OPEN}(\\d+):(\\d+)${CLOSE}`);
 export const MARK_START = OPEN;
+export const MARK_END = CLOSE;
 
 /** A mark of this number has no source: it says that its claim is not proven. */
 export const UNPROVEN = 0;

@@ -25,6 +25,7 @@ export interface Rendering {
 
 /** Deeper nesting is nobody's intent, and is shown as its own source. */
 const DEEPEST = 12;
+const LONGEST_BOUND = 24;
 
 /** Renders one block. */
 export function renderBlock(token: Token, by: Rendering, depth = 0): Shown {
@@ -60,9 +61,39 @@ export function renderBlock(token: Token, by: Rendering, depth = 0): Shown {
   }
 }
 
-/** Renders tokens that stand in a line. */
+/** Renders tokens that stand in a line; marks are bound to the word before them, which they prove. */
 export function inline(tokens: readonly Token[], by: Rendering, depth = 0): Shown[] {
-  return tokens.map((token) => (depth > DEEPEST ? token.raw : inlineOne(token, by, depth)));
+  const shown: Shown[] = [];
+  const one = (token: Token) => (depth > DEEPEST ? token.raw : inlineOne(token, by, depth));
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] as Token;
+    let end = at + 1;
+    while (tokens[end]?.type === "mark") end += 1;
+    if (end === at + 1) {
+      shown.push(one(token));
+      continue;
+    }
+    const marks = tokens.slice(at + 1, end).map(one);
+    const [before, word] = lastWord(token);
+    if (before) shown.push(before);
+    const bound = word === null ? one(token) : word;
+    shown.push(html`<span class=${isShort(token, word) ? "bound" : nothing}>${bound}${marks}</span>`);
+    at = end - 1;
+  }
+  return shown;
+}
+
+/** Parts a text before its last word; what is no plain text stays whole. */
+function lastWord(token: Token): [before: string, word: string | null] {
+  if (token.type !== "text" || ("tokens" in token && token.tokens)) return ["", null];
+  const text = decoded(token.raw);
+  const word = /\S*$/.exec(text)?.[0] ?? "";
+  return [text.slice(0, text.length - word.length), word];
+}
+
+// A browser breaks the line before a button; but what is too long for a line must be broken.
+function isShort(token: Token, word: string | null): boolean {
+  return (word ?? token.raw).length <= LONGEST_BOUND;
 }
 
 function inlineOne(token: Token, by: Rendering, depth: number): Shown {

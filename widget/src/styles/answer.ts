@@ -2,7 +2,8 @@ import { css } from "lit";
 
 /** Questions, answers, marks and quotes. */
 export const answer = css`
-  .turn:last-child {
+  /* So that the newest question can be scrolled to the top, with its answer below. */
+  .turn:last-child:not([data-status="queued"]) {
     min-block-size: 100%;
   }
   .turn + .turn {
@@ -17,7 +18,8 @@ export const answer = css`
     background: var(--tint);
     overflow-wrap: anywhere;
   }
-  .asked > p:first-child {
+  .asked [dir] {
+    display: block;
     white-space: pre-line;
   }
   .asked:dir(rtl) {
@@ -31,6 +33,9 @@ export const answer = css`
     font-size: 0.8125rem;
     color: var(--soft);
   }
+  .scope .badge {
+    background: var(--surface);
+  }
   .answer {
     margin-block-start: 1rem;
     overflow-wrap: break-word;
@@ -39,7 +44,8 @@ export const answer = css`
   .answer > * + *,
   .quote > * + *,
   blockquote > * + *,
-  li > * + * {
+  .answer li > * + *,
+  .quote li > * + * {
     margin-block-start: 0.75rem;
   }
   .answer .rest {
@@ -149,6 +155,19 @@ export const answer = css`
     padding-block: 0.25rem;
   }
 
+  /* Browsers leave out what MathML Core leaves out: how the columns of a table are aligned. */
+  mtable[columnalign^="right"] > mtr > mtd {
+    padding-inline: 0;
+    text-align: right;
+  }
+  mtable[columnalign^="left"] > mtr > mtd,
+  mtable[columnalign^="right left"] > mtr > mtd:nth-child(even) {
+    text-align: left;
+  }
+
+  .bound {
+    white-space: nowrap;
+  }
   .mark {
     display: inline-block;
     min-inline-size: 1.5em;
@@ -194,6 +213,13 @@ export const answer = css`
     border-radius: 4px 10px 10px 4px;
     background: var(--wash);
     font-size: 0.875rem;
+  }
+  .quote[data-verdict="partly"] {
+    border-inline-start-color: var(--warn);
+  }
+  .quote[data-verdict="unsupported"],
+  .quote[data-verdict="contradicted"] {
+    border-inline-start-color: var(--bad);
   }
   .quote:dir(rtl) {
     border-radius: 10px 4px 4px 10px;

@@ -24,7 +24,13 @@ export const panel = css`
   }
   :host([position="left"]) .launcher,
   :host([position="left"]) .panel[open] {
-    inset-inline: 1.25rem auto;
+    inset-inline: auto;
+    left: 1.25rem;
+  }
+  :host([position="right"]) .launcher,
+  :host([position="right"]) .panel[open] {
+    inset-inline: auto;
+    right: 1.25rem;
   }
 
   .panel[open] {

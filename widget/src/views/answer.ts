@@ -62,10 +62,10 @@ function mark(stage: Stage, turn: Turn, claim: number, number: number, open: boo
   if (!first && number !== UNPROVEN) return html`<sup>${number}</sup>`;
   const says = verdict === "not_a_claim" ? "" : words[verdict];
   const label = first ? fill(words.source, { number, place: placeOf(first) }) : says;
-  // The joiner keeps the mark on the line of the word it proves.
-  return html`&#8288;<button
+  return html`<button
       type="button"
       class="mark"
+      id=${markId(turn.id, claim, number)}
       part="mark"
       data-verdict=${verdict}
       aria-expanded=${open}
@@ -76,20 +76,21 @@ function mark(stage: Stage, turn: Turn, claim: number, number: number, open: boo
 }
 
 function openQuote(stage: Stage, turn: Turn, open: { claim: number; number: number }): TemplateResult {
-  const { chat, words } = stage;
+  const { words } = stage;
   const claim = turn.claims[open.claim];
   const quotes = quotesOf(claim, open.number);
   const verdict = claim?.verdict ?? "unsupported";
-  const close = () => chat.set({ quote: null });
   return html`<aside
     class="quote"
     part="quote"
+    dir=${stage.direction}
+    data-verdict=${verdict}
     id=${quoteId(turn, open.claim, open.number)}
     aria-label=${quotes[0] ? fill(words.source, { number: open.number, place: placeOf(quotes[0]) }) : words.unsupported}
   >
     <p class="verdict" data-verdict=${verdict}>
       ${verdict === "not_a_claim" ? nothing : html`${VERDICTS[verdict]}<span>${words[verdict]}</span>`}
-      <button type="button" class="plain small" aria-label=${words.close} @click=${close}>${icons.close}</button>
+      <button type="button" class="plain small" aria-label=${words.close} @click=${() => closeQuote(stage)}>${icons.close}</button>
     </p>
     ${quotes.map((quote) => oneQuote(stage, quote, claim?.text ?? ""))}
   </aside>`;
@@ -127,6 +128,18 @@ function isCode(text: string): boolean {
 
 function quotesOf(claim: Claim | undefined, number: number): Quote[] {
   return (claim?.citations ?? []).filter((quote) => number === UNPROVEN || quote.number === number);
+}
+
+/** Closes the open quote; the focus goes back to its mark. */
+export function closeQuote({ chat, focus }: Stage): void {
+  const { quote } = chat;
+  if (!quote) return;
+  chat.set({ quote: null });
+  focus(`#${markId(quote.turn, quote.claim, quote.number)}`);
+}
+
+function markId(turn: string, claim: number, number: number): string {
+  return `mark-${turn}-${claim}-${number}`;
 }
 
 function quoteId(turn: Turn, claim: number, number: number): string {

@@ -5,14 +5,18 @@ import { live } from "lit/directives/live.js";
 import { LIMIT, lengthOf, NEAR_LIMIT } from "../chat.ts";
 import * as icons from "../icons.ts";
 import { fill } from "../strings.ts";
-import type { Stage } from "./stage.ts";
+import { QUESTION, type Stage } from "./stage.ts";
 import { chipOf } from "./turn.ts";
 
 export function composer(stage: Stage): TemplateResult {
-  const { chat, words } = stage;
+  const { chat, words, focus } = stage;
   const { draft, selection } = chat.desk;
   const length = lengthOf(draft.trim());
   const running = !!chat.running;
+  const stop = () => {
+    chat.stop();
+    focus(QUESTION);
+  };
   return html`<form class="composer" part="composer" @submit=${(event: Event) => submit(stage, event)}>
     ${selection ? chipOf(stage, selection) : nothing}
     <div class="field">
@@ -31,7 +35,7 @@ export function composer(stage: Stage): TemplateResult {
         @keydown=${(event: KeyboardEvent) => onKey(stage, event)}
       ></textarea>
       ${running && !draft.trim()
-        ? html`<button type="button" class="send" part="stop" aria-label=${words.stop} @click=${() => chat.stop()}>${icons.stop}</button>`
+        ? html`<button type="button" class="send" part="stop" aria-label=${words.stop} @click=${stop}>${icons.stop}</button>`
         : html`<button type="submit" class="send" part="send" aria-label=${words.send} aria-disabled=${!length || length > LIMIT}>${icons.send}</button>`}
     </div>
     <div class="under">

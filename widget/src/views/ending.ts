@@ -7,7 +7,7 @@ import { plainText } from "../markdown/plain.ts";
 import { citedSources, copyable, placeOf } from "../sources.ts";
 import { fill, type Words } from "../strings.ts";
 import { copyButton } from "./code.ts";
-import { thumbs } from "./feedback.ts";
+import { faultForm, thanks, thumbs } from "./feedback.ts";
 import type { Stage } from "./stage.ts";
 
 /** Up to so many sources are shown at once. */
@@ -19,13 +19,19 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
     ${turn.notices.map((code) => html`<p class="faint">${words[code as keyof Words] ?? code}</p>`)}
     ${turn.refused ? nothing : sources(stage, turn)} ${withheld(stage, turn)}
     <div class="row">
-      ${turn.refused || !turn.level ? nothing : html`<p class="confidence" data-level=${turn.level}>${words[turn.level]}</p>`}
+      ${confidence(stage, turn)}
       ${timeOf(stage, turn)}
       <span class="actions">
-        ${copyButton(stage, icons.copy, () => copyable(turn, words.sources), words.copyAnswer)} ${thumbs(stage, turn)}
+        ${thanks(stage, turn)} ${copyButton(stage, icons.copy, () => copyable(turn, words.sources), words.copyAnswer)} ${thumbs(stage, turn)}
       </span>
     </div>
+    ${faultForm(stage, turn)}
   </footer>`;
+}
+
+function confidence({ words }: Stage, { refused, level, selection }: Turn): unknown {
+  if (refused || !level) return nothing;
+  return html`<p class="confidence" data-level=${level}>${selection ? words.fromSelection : words[level]}</p>`;
 }
 
 function sources(stage: Stage, turn: Turn): unknown {

@@ -21,7 +21,7 @@ export function panel(stage: Stage, frame: Frame): TemplateResult {
   const { chat, words } = stage;
   const { turns } = chat.conversation;
   return html`<header part="header">
-      <h2 id="title">${chat.contents?.title ?? words.title}</h2>
+      <h2 id="title" dir="auto">${chat.contents?.title ?? words.title}</h2>
       ${turns.length ? headButton(words.newConversation, icons.fresh, frame.clear) : nothing}
       ${frame.close ? headButton(words.close, icons.close, frame.close) : nothing}
     </header>

@@ -5,7 +5,7 @@ import type { Turn } from "../conversation.ts";
 import { plainText } from "../markdown/plain.ts";
 import { nearestSources, placeOf } from "../sources.ts";
 import type { Source } from "../wire.ts";
-import type { Stage } from "./stage.ts";
+import { QUESTION, type Stage } from "./stage.ts";
 
 const NEAREST = 3;
 const PREVIEW = 160;
@@ -28,10 +28,11 @@ export function refusal(stage: Stage, turn: Turn): TemplateResult {
   </div>`;
 }
 
-function offer({ words, chat, asked }: Stage, turn: Turn): TemplateResult {
+function offer({ words, chat, asked, focus }: Stage, turn: Turn): TemplateResult {
   const ask = () => {
     chat.setDesk({ selection: null });
     asked(chat.ask(turn.question, null));
+    focus(QUESTION);
   };
   return html`<button type="button" class="second" @click=${ask}>${words.askBook}</button>`;
 }

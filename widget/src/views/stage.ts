@@ -11,10 +11,14 @@ export interface Target {
   quote?: string;
 }
 
+/** The field that the next question is written in. */
+export const QUESTION = "#question";
+
 export interface Stage {
   chat: Chat;
   words: Words;
   language: string;
+  direction: "ltr" | "rtl";
   /** Tells where an address of the book leads: on this page, to another of this site, or away. */
   whereIs(url: string): "here" | "site" | "away";
   /** Gives the address to follow, which may be that of a copy of the site. */
@@ -23,6 +27,8 @@ export interface Stage {
   goTo(event: Event, target: Target): void;
   copy(text: string): Promise<boolean>;
   say(text: string): void;
+  /** Puts the focus on what the selector names, once it is shown. */
+  focus(selector: string): void;
   /** Shows a question that was just asked. */
   asked(turn: Turn | null): void;
 }

@@ -3,24 +3,33 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Trouble, Turn } from "../conversation.ts";
 import { fill, type Words } from "../strings.ts";
-import type { Stage } from "./stage.ts";
+import { QUESTION, type Stage } from "./stage.ts";
 
-export function stopped({ words, chat }: Stage, turn: Turn): TemplateResult {
+export function stopped({ words, chat, focus }: Stage, turn: Turn): TemplateResult {
+  const again = () => {
+    chat.retry(turn.id);
+    focus(QUESTION);
+  };
   return html`<div class="notice" part="notice">
     <p>${turn.text ? words.stopped : words.stoppedEarly}</p>
-    <button type="button" class="second" @click=${() => chat.retry(turn.id)}>${words.askAgain}</button>
+    <button type="button" class="second" @click=${again}>${words.askAgain}</button>
   </div>`;
 }
 
-export function trouble({ words, chat, language }: Stage, turn: Turn): unknown {
+export function trouble({ words, chat, language, focus }: Stage, turn: Turn): unknown {
   const { trouble: what } = turn;
   if (!what) return nothing;
   const left = secondsLeft(what);
   const label = left > 0 ? fill(words.retryIn, { wait: seconds(left, language) }) : words.retry;
+  const again = () => {
+    if (left > 0) return;
+    chat.retry(turn.id);
+    focus(QUESTION);
+  };
   return html`<div class="notice problem" part="notice" data-kind=${what.kind}>
     <p><strong>${words[what.kind]}</strong></p>
     ${detailOf(what, words).map((line) => html`<p>${line}</p>`)}
-    <button type="button" class="second" aria-disabled=${left > 0} @click=${() => left > 0 || chat.retry(turn.id)}>
+    <button type="button" class="second" aria-disabled=${left > 0} @click=${again}>
       ${label}
     </button>
     ${what.requestId ? html`<p class="faint">${fill(words.request, { id: what.requestId })}</p>` : nothing}

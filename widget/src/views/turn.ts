@@ -7,7 +7,7 @@ import { fill } from "../strings.ts";
 import { answerText } from "./answer.ts";
 import { ending } from "./ending.ts";
 import { refusal } from "./refusal.ts";
-import type { Stage } from "./stage.ts";
+import { QUESTION, type Stage } from "./stage.ts";
 import { stopped, trouble } from "./trouble.ts";
 
 export function turnView(stage: Stage, turn: Turn): TemplateResult {
@@ -20,8 +20,8 @@ export function turnView(stage: Stage, turn: Turn): TemplateResult {
     aria-labelledby=${`asked-${turn.id}`}
     aria-busy=${isRunning(turn)}
   >
-    <div class="asked" part="question" dir="auto">
-      <p id=${`asked-${turn.id}`}><span class="unseen">${words.you}: </span>${turn.question}</p>
+    <div class="asked" part="question">
+      <p id=${`asked-${turn.id}`}><span class="unseen">${words.you}: </span><span dir="auto">${turn.question}</span></p>
       ${askedOf(stage, turn)}
     </div>
     ${turn.status === "queued" ? waiting(stage, turn) : answer(stage, turn)}
@@ -30,15 +30,19 @@ export function turnView(stage: Stage, turn: Turn): TemplateResult {
 
 function askedOf({ words }: Stage, turn: Turn): unknown {
   if (turn.selection) {
-    return html`<p class="scope"><span class="badge">${words.fromSelection}</span><span class="clip">“${turn.selection}”</span></p>`;
+    return html`<p class="scope"><span class="badge">${words.fromSelection}</span><span class="clip" dir="auto">“${turn.selection}”</span></p>`;
   }
   return turn.chapter ? html`<p class="scope">${fill(words.inChapter, { chapter: turn.chapter })}</p>` : nothing;
 }
 
-function waiting({ words, chat }: Stage, turn: Turn): TemplateResult {
+function waiting({ words, chat, focus }: Stage, turn: Turn): TemplateResult {
+  const remove = () => {
+    chat.withdraw(turn.id);
+    focus(QUESTION);
+  };
   return html`<p class="progress">
     <span>${words.queued}</span>
-    <button type="button" class="plain small" @click=${() => chat.withdraw(turn.id)}>${words.remove}</button>
+    <button type="button" class="plain small" @click=${remove}>${words.remove}</button>
   </p>`;
 }
 
@@ -68,12 +72,16 @@ function below(stage: Stage, turn: Turn): unknown {
   }
 }
 
-export function chipOf({ words, chat }: Stage, selection: string): TemplateResult {
+export function chipOf({ words, chat, focus }: Stage, selection: string): TemplateResult {
+  const remove = () => {
+    chat.setDesk({ selection: null });
+    focus(QUESTION);
+  };
   return html`<div class="chip" part="selection">
     ${icons.quote}
     <span class="unseen">${words.selected}: </span><span class="clip" dir="auto">${selection}</span>
     <span class="badge">${words.fromSelection}</span>
-    <button type="button" class="plain small" aria-label=${words.removeSelection} @click=${() => chat.setDesk({ selection: null })}>
+    <button type="button" class="plain small" aria-label=${words.removeSelection} @click=${remove}>
       ${icons.close}
     </button>
   </div>`;

@@ -1,6 +1,6 @@
 // The page at `/`: the book's contents, its pages, and the chat beside them.
 
-import { highlight } from "./widget.js";
+import { goToSentence } from "./widget.js";
 
 const KEY = "quire.key";
 const SECTIONS = 2;
@@ -148,7 +148,7 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
   mark(file);
   if (focus) show("page", true);
   const heading = anchor && document.getElementById(anchor);
-  if (words && highlight(ui.article, words)) return;
+  if (words && goToSentence(words)) return;
   if (heading) heading.scrollIntoView();
   else ui.page.scrollTop = 0;
 }
