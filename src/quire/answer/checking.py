@@ -1,0 +1,72 @@
+"""Each piece of what a model writes, checked; only what passes becomes part of the answer."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from time import perf_counter
+
+from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.options import AnswerOptions
+from quire.answer.refusal import warning
+from quire.answer.work import Work
+from quire.domain import Chunk, Claim
+from quire.events import Sentence, Withheld
+from quire.ports import Judge
+from quire.telemetry.spans import span
+from quire.verify.claims import Piece
+from quire.verify.grounding import check_piece
+from quire.verify.links import SentenceLinks
+
+
+class Checking:
+    """Judges pieces, and shows what the operator lets through."""
+
+    def __init__(self, judge: Judge, options: AnswerOptions) -> None:
+        """Let `judge` decide what is supported, and the options what is shown."""
+        self._judge = judge
+        self._options = options
+        self._links = SentenceLinks()
+
+    def check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
+        """Judge pieces; give those that may be shown, and say which may not."""
+        for piece in pieces:
+            if NOT_IN_BOOK in piece.text:
+                work.declined = True
+                continue
+            claim, text = self._judged(work, piece)
+            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
+                work.leading.append((text, claim))
+            elif self._shows(claim):
+                for lead in work.leading:
+                    yield work.release(*lead)
+                work.leading.clear()
+                yield work.release(text + self._warning(work, piece, claim), claim)
+            else:
+                yield work.withhold(claim)
+
+    def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
+        begun = perf_counter()
+        link = partial(self._links.link, work.index)
+        linked = _no_link if work.selected else link
+        with span("verify") as timed:
+            claim, text = check_piece(piece, work.evidence, self._judge, linked, work.last)
+            timed.set_attribute("verdict", claim.verdict)
+        if work.selected:
+            claim = work.selected.cite(claim, link)
+        work.verify_ms += 1000 * (perf_counter() - begun)
+        return claim, text
+
+    def _shows(self, claim: Claim) -> bool:
+        shown = claim.verdict in ("supported", "not_a_claim")
+        partly = claim.verdict == "partly" and self._options.show_partly
+        return shown or partly or self._options.unsupported != "withhold"
+
+    def _warning(self, work: Work, piece: Piece, claim: Claim) -> str:
+        said = warning(claim.verdict, selected=work.selected is not None)
+        if self._options.unsupported != "mark" or not said:
+            return ""
+        return ("\n\n" if piece.is_block else " ") + said
+
+
+def _no_link(chunk: Chunk, start: int, end: int) -> str:
+    del chunk, start, end  # a selection has no address of its own
+    return ""
