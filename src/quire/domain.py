@@ -18,13 +18,7 @@ AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfini
 Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
-NOTICES: dict[Notice, str] = {
-    "not_kept": "This answer could not be saved: it will be missing from the conversation.",
-    "embedded_answer": "No language model gave anything proven, so the book is quoted instead.",
-    "fallback_model": "The first model gave nothing proven, so another one wrote this answer.",
-    "incomplete": "The language model broke off; what it had said by then is proven.",
-}
-"""What a reader is told of an answer that was given though something was down."""
+"""What was down, or went wrong, while an answer was made that is given all the same."""
 SELECTION_LENGTH = (10, 16_000)
 """Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
 

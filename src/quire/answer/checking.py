@@ -1,38 +1,46 @@
 """Each piece of what a model writes, checked; only what passes becomes part of the answer."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 
+from quire.answer.asking import Ask
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.options import AnswerOptions
 from quire.answer.refusal import warning
 from quire.answer.work import Work
-from quire.domain import Chunk, Claim
+from quire.domain import Chunk, Claim, Verdict
 from quire.events import Sentence, Withheld
 from quire.ports import Judge
 from quire.telemetry.spans import span
 from quire.verify.claims import Piece
 from quire.verify.grounding import check_piece
 from quire.verify.links import SentenceLinks
+from quire.verify.opinion import second_opinion
 
 
 class Checking:
     """Judges pieces, and shows what the operator lets through."""
 
-    def __init__(self, judge: Judge, options: AnswerOptions) -> None:
-        """Let `judge` decide what is supported, and the options what is shown."""
+    def __init__(self, judge: Judge, options: AnswerOptions, ask: Ask | None = None) -> None:
+        """Let `judge` decide what is supported, and the options what is shown.
+
+        `ask` has a language model look again at what would be withheld.
+        """
         self._judge = judge
         self._options = options
+        self._ask = ask
         self._links = SentenceLinks()
 
-    def check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
+    async def check(
+        self, work: Work, pieces: Iterable[Piece]
+    ) -> AsyncGenerator[Sentence | Withheld, None]:
         """Judge pieces; give those that may be shown, and say which may not."""
         for piece in pieces:
             if NOT_IN_BOOK in piece.text:
                 work.declined = True
                 continue
-            claim, text = self._judged(work, piece)
+            claim, text = await self._judged(work, piece)
             if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
                 work.leading.append((text, claim))
             elif self._shows(claim):
@@ -43,17 +51,25 @@ class Checking:
             else:
                 yield work.withhold(claim)
 
-    def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
+    async def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
         begun = perf_counter()
-        link = partial(self._links.link, work.index)
-        linked = _no_link if work.selected else link
         with span("verify") as timed:
-            claim, text = check_piece(piece, work.evidence, self._judge, linked, work.last)
+            claim, text = self._checked(work, piece, self._judge)
+            if self._ask and claim.verdict in ("unsupported", "partly") and not piece.is_block:
+                passages = [hit.chunk.text for hit in work.evidence]
+                opinion = await second_opinion(piece.text, passages, self._ask)
+                if opinion:
+                    claim, text = self._checked(work, piece, _Decided(opinion))
             timed.set_attribute("verdict", claim.verdict)
-        if work.selected:
-            claim = work.selected.cite(claim, link)
         work.verify_ms += 1000 * (perf_counter() - begun)
         return claim, text
+
+    def _checked(self, work: Work, piece: Piece, judge: Judge) -> tuple[Claim, str]:
+        link = partial(self._links.link, work.index)
+        if not work.selected:
+            return check_piece(piece, work.evidence, judge, link, work.last)
+        claim, text = check_piece(piece, work.evidence, judge, _no_link, work.last)
+        return work.selected.cite(claim, link), text
 
     def _shows(self, claim: Claim) -> bool:
         shown = claim.verdict in ("supported", "not_a_claim")
@@ -65,6 +81,17 @@ class Checking:
         if self._options.unsupported != "mark" or not said:
             return ""
         return ("\n\n" if piece.is_block else " ") + said
+
+
+class _Decided:
+    """A judge that has made up its mind."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
+        del claim, passages, cited
+        return self._verdict
 
 
 def _no_link(chunk: Chunk, start: int, end: int) -> str:

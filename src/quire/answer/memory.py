@@ -4,12 +4,16 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from quire.answer.instructions import EARLIER
 from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
 
+EARLIER_MESSAGES = 14
+"""Messages before the last ones, of which the questions are told."""
+SHORT = 100
 _MARKS = re.compile(r"\s*\[\d+\]")
 
 
@@ -33,15 +37,27 @@ class ThreadSession:
         self._unchecked: list[TResponseInputItem] = []
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """Give what was said, oldest first; nothing while the store is down."""
+        """Give what was said, oldest first; nothing while the store is down.
+
+        Of what lies before the last messages, only what was asked is told.
+        """
         thread = None
         with suppress(StoreUnavailable):
-            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
+            thread = await self._store.load(
+                self.session_id, last=self._last + EARLIER_MESSAGES, owner=self._owner
+            )
+        messages = thread.messages if thread else ()
+        before, recent = messages[: -self._last], messages[-self._last :]
         said: list[TResponseInputItem] = [
             # The marks of earlier answers point to passages that are not before the model now.
             {"role": message.role, "content": _MARKS.sub("", message.content)}
-            for message in (thread.messages if thread else ())
+            for message in recent
         ]
+        asked = [_short(one.content) for one in before if one.role == "user"]
+        if asked:
+            topic = [thread.topic_summary] if thread and thread.topic_summary else []
+            told = EARLIER.format(asked="; ".join((*topic, *asked)))
+            said.insert(0, {"role": "user", "content": told})
         items = said + self._unchecked
         return items if limit is None else items[-limit:] if limit else []
 
@@ -56,3 +72,8 @@ class ThreadSession:
     async def clear_session(self) -> None:
         """Take back all that the run said."""
         self._unchecked.clear()
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHORT else f"{flat[: SHORT - 1]}…"

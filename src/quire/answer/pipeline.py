@@ -8,9 +8,11 @@ from time import perf_counter
 from uuid import uuid4
 
 from quire.answer.agent import Evidence
+from quire.answer.asking import Asking
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.gate import at_risk, fitting, pass_gate
+from quire.answer.instructions import REWRITE, SUMMARISE
 from quire.answer.keeping import logged, unless_down
 from quire.answer.memory import ThreadSession
 from quire.answer.models import Writers
@@ -20,6 +22,7 @@ from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER
 from quire.answer.selected import read_selection
 from quire.answer.smalltalk import NAME as TALK
 from quire.answer.smalltalk import answer_to_talk
+from quire.answer.topics import Topics
 from quire.answer.work import Work
 from quire.answer.writing import Writing
 from quire.conversation import Message
@@ -62,6 +65,9 @@ class Pipeline:
         self._writers = writers
         self._writing = Writing(writers, judge, options)
         self._options = options
+        asking = Asking(writers)
+        self._rewrite = asking.on(REWRITE) if writers.limits.rewrite else None
+        self._topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
@@ -92,6 +98,8 @@ class Pipeline:
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
+        if self._topics and work.kept:
+            self._topics.follow(answer.thread_id, work.question.owner)
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
@@ -170,6 +178,7 @@ class Pipeline:
                 history,
                 vocabulary=work.index.vocabulary,
                 threshold=work.question.threshold,
+                ask=self._rewrite,
             )
         work.standalone, work.also = found.standalone, found.also
         return _gated(work, found.result, self._options.context_tokens, since=begun)

@@ -6,9 +6,11 @@ from contextlib import aclosing
 from time import perf_counter
 
 from quire.answer.agent import Calling, Evidence, draft
+from quire.answer.asking import Asking
 from quire.answer.budget import Budget
 from quire.answer.checking import Checking
 from quire.answer.embedded import NAME as EMBEDDED
+from quire.answer.instructions import SECOND_OPINION
 from quire.answer.memory import ThreadSession
 from quire.answer.models import Writer, Writers
 from quire.answer.options import AnswerOptions
@@ -31,7 +33,8 @@ class Writing:
     def __init__(self, writers: Writers, judge: Judge, options: AnswerOptions) -> None:
         """Let `writers` write, and show what `judge` and the options let through."""
         self._writers = writers
-        self._checking = Checking(judge, options)
+        again = Asking(writers).on(SECOND_OPINION) if writers.limits.second_opinion else None
+        self._checking = Checking(judge, options, again)
         self._max_turns = options.max_turns
 
     async def write(self, work: Work, shown: Evidence, session: ThreadSession | None) -> Written:
@@ -131,13 +134,13 @@ class Writing:
         async with aclosing(drafted) as deltas:
             async for delta in deltas:
                 work.wordless = work.wordless and not delta.strip()
-                for event in self._checking.check(work, reader.feed(delta)):
+                async for event in self._checking.check(work, reader.feed(delta)):
                     yield event
         if isinstance(model, OutsideModel) and model.broken:
             raise model.broken
         if work.wordless and not shown.refusal:
             raise ModelMisbehaved(f"The model {writer.name!r} said nothing.")
-        for event in self._checking.check(work, reader.finish()):
+        async for event in self._checking.check(work, reader.finish()):
             yield event
 
     def _count(self, work: Work, writer: Writer, budget: Budget, before: tuple[int, int]) -> None:

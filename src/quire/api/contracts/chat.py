@@ -17,8 +17,8 @@ from quire.api.fields import (
     not_fully_supported,
 )
 from quire.api.sent import SAYS, SELECTION_RULE, Context, Flag, Real, Sent, Uuid4, Whole, in_mode
-from quire.domain import NOTICES, Answer, Claim, Confidence, Hit, Level, Question
-from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+from quire.domain import Answer, Claim, Confidence, Hit, Level, Question
+from quire.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
