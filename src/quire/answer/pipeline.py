@@ -67,7 +67,7 @@ class Pipeline:
         self._options = options
         asking = Asking(writers)
         self._rewrite = asking.on(REWRITE) if writers.limits.rewrite else None
-        self._topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
+        self.topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
@@ -98,8 +98,8 @@ class Pipeline:
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
-        if self._topics and work.kept:
-            self._topics.follow(answer.thread_id, work.question.owner)
+        if self.topics and work.kept:
+            self.topics.follow(answer.thread_id, work.question.owner)
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""

@@ -20,7 +20,7 @@ from quire.api.contracts.chat import (
 )
 from quire.api.door import needs
 from quire.api.sent import Uuid4
-from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
+from quire.domain import AnswerState, ContextMode, Level, Notice, Status, VerdictKind
 
 AnswerId = Annotated[Uuid4, Path(description="The `answer_id` that came with the answer.")]
 
@@ -104,6 +104,12 @@ class AnswerReceipt(Wire):
     timings: StageTimings
     cache_age_seconds: float | None
     """How long ago the answer was made, where the same was asked before; null if made for this."""
+    notices: list[Notice]
+    """What went wrong while it was made: `embedded_answer`, `fallback_model`, `incomplete`."""
+    tokens_used: int | None
+    """Tokens that the model counted, where it does."""
+    cost_usd: float | None
+    """What they cost, where the price is known."""
 
 
 class ReplayedPassage(Wire):
@@ -209,6 +215,9 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         instructions_version=receipt.instructions,
         timings=StageTimings(**asdict(receipt.timings)),
         cache_age_seconds=receipt.cache_age,
+        notices=list(receipt.notices),
+        tokens_used=receipt.tokens_used,
+        cost_usd=receipt.dollars,
     )
 
 
