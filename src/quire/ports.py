@@ -173,6 +173,10 @@ class ThreadStore(Protocol):
         """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        ...
+
     def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...

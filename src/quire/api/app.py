@@ -140,8 +140,8 @@ def _streams(services: Services) -> Streams:
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
         chosen = services.settings.book
-        named = [chosen] if chosen else [one.book for one in services.library.books()]
-        for book in named or (None,):
+        several = () if chosen else services.library.books()
+        for book in [one.book for one in several] or [chosen]:
             services.library.open(book)
 
     async def model() -> None:

@@ -33,6 +33,7 @@ from quire.threads.rows import (
     message_of,
     message_row,
     owned,
+    select_entries,
     select_messages,
     thread_of,
 )
@@ -151,6 +152,15 @@ class SqlThreadStore:
             row = (await connection.execute(wanted)).first()
         return self._message(row) if row else None
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        wanted = select_entries(owner).where(
+            ANSWERS.c.id == answer_id, ANSWERS.c.state.in_(("processing", "unfinished"))
+        )
+        async with self.database.reading() as connection:
+            row = (await connection.execute(wanted)).first()
+        return entry_of(row) if row else None
+
     @asynccontextmanager
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
@@ -220,11 +230,7 @@ class SqlThreadStore:
     ) -> Sequence[AnswerEntry]:
         """Give logged answers, in one state if it is named, the newest first."""
         await self.note_delivered()
-        wanted = (
-            select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
-            .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
-            .where(*owned(ANSWERS.c.owner, owner))
-        )
+        wanted = select_entries(owner)
         if state:
             wanted = wanted.where(ANSWERS.c.state == state)
         newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
