@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-models bench-faults golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -76,6 +76,13 @@ bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside emb
 bench-verification: $(READY) ## what checking every sentence costs a streamed answer
 	$(BIN)/python benchmarks/verification.py
 
+MODEL ?= qwen
+bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen, 1.1 GB, or smollm2) and with the embedded one
+	$(BIN)/python benchmarks/models.py $(MODEL)
+
+bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
+	$(BIN)/python benchmarks/faults.py
+
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
 
@@ -86,7 +93,7 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
-	rm -rf $(VENV) .quire .node
+	rm -rf $(VENV) .quire .node .models
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from quire.access.limits import Limiter
     from quire.access.ring import Keyring
     from quire.access.store import SqlKeyStore
-    from quire.answer.models import ModelFor
+    from quire.answer.budget import Spending
+    from quire.answer.models import ModelFor, Writers
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
     from quire.index.library import DiskLibrary
@@ -118,6 +119,8 @@ class Services:
     receipts: "Receipts"
     workflows: Mapping[str, Answerer] = field(default_factory=dict)
     """An answerer for each workflow, by its id."""
+    writers: tuple["Writers", ...] = ()
+    """All models that may be asked."""
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -129,8 +132,19 @@ class Services:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        for writers in self.writers:
+            await writers.close()
         await self.threads.close()
         self.library.close()
+
+
+def build_spending(settings: Settings) -> "Spending":
+    """Make the account of what models cost in a day."""
+    from quire.answer.budget import Spending
+
+    llm = settings.llm
+    folder = settings.data_dir.expanduser() / "spending"
+    return Spending(folder, tokens=llm.day_tokens, dollars=llm.day_dollars)
 
 
 def build_judge(settings: Settings) -> Judge:
@@ -198,7 +212,7 @@ def build(
         BadSettings: a setting names something that does not exist.
     """
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
-    from quire.answer.models import choose_model
+    from quire.answer.models import Writers, choose_writers, sole_writer
     from quire.answer.pipeline import Pipeline
     from quire.answer.receipts import Receipts
     from quire.retrieve.evidence import EvidenceReader
@@ -208,12 +222,17 @@ def build(
     evidence = EvidenceReader(build_reader(settings))
     searcher = build_searcher(settings, _remembering(embedder, settings, cached), evidence)
     threads = build_threads(settings)
-    model = model or (settings.model, choose_model(settings.model, evidence))
+    spending = build_spending(settings)
+    chosen: dict[str, Writers] = {}
+    if model:
+        chosen[settings.model] = sole_writer(*model, settings.llm)
     judge = build_judge(settings)
 
     def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
-        chosen = (name, choose_model(name, evidence)) if name else model
-        return Pipeline(library, searcher, judge, threads, chosen, options)
+        name = name or settings.model
+        if name not in chosen:
+            chosen[name] = choose_writers(name, evidence, settings.llm, spending)
+        return Pipeline(library, searcher, judge, threads, chosen[name], options)
 
     pipeline = answering(None, settings.answer)
     receipts = Receipts(library, searcher, judge, threads)
@@ -221,7 +240,8 @@ def build(
     services = Services(
         settings, embedder, library, searcher, threads, pipeline, receipts, workflows
     )
-    return with_cache(services, model[0]) if cached else services
+    services = replace(services, writers=tuple(chosen.values()))
+    return with_cache(services, chosen[settings.model].name) if cached else services
 
 
 def with_cache(services: Services, model: str) -> Services:

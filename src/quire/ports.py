@@ -200,8 +200,13 @@ class ThreadStore(Protocol):
         """Give threads without their messages, the newest activity first."""
         ...
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
-        """Give a thread the summary that someone wrote for it; `False` if there is none."""
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
+        """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
+        """
         ...
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:

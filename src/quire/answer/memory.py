@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from quire.answer.instructions import EARLIER
 from quire.answer.refusal import REFUSAL
-from quire.conversation import Role
 from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
 from quire.retrieve.rewrite import Exchange, standalone_question
@@ -14,6 +14,9 @@ from quire.retrieve.rewrite import Exchange, standalone_question
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
 
+EARLIER_MESSAGES = 14
+"""Messages before the last ones, of which the questions are told."""
+SHORT = 100
 _MARKS = re.compile(r"\s*\[\d+\]")
 
 
@@ -37,20 +40,34 @@ class ThreadSession:
         self._unchecked: list[TResponseInputItem] = []
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """Give what was said, oldest first; nothing while the store is down."""
-        said: list[TResponseInputItem] = [
-            # The marks of earlier answers point to passages that are not before the model now.
-            {"role": role, "content": _MARKS.sub("", content)}
-            for role, content in await self._said()
-        ]
-        items = said + self._unchecked
-        return items if limit is None else items[-limit:] if limit else []
+        """Give what was said, oldest first; nothing while the store is down.
 
-    async def _said(self) -> list[tuple[Role, str]]:
+        Of what lies before the last messages, only what was asked is told.
+        """
         thread = None
         with suppress(StoreUnavailable):
-            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
-        return [(message.role, message.content) for message in (thread.messages if thread else ())]
+            thread = await self._store.load(
+                self.session_id, last=self._last + EARLIER_MESSAGES, owner=self._owner
+            )
+        messages = thread.messages if thread else ()
+        before, recent = messages[: -self._last], messages[-self._last :]
+        said: list[TResponseInputItem] = [
+            # The marks of earlier answers point to passages that are not before the model now.
+            {"role": message.role, "content": _MARKS.sub("", message.content)}
+            for message in recent
+        ]
+        asked = [_short(one.content) for one in before if one.role == "user"]
+        if asked:
+            topic = [thread.topic_summary] if thread and thread.topic_summary else []
+            told = EARLIER.format(asked="; ".join((*topic, *asked)))
+            said.insert(0, {"role": "user", "content": told})
+        return self._given(said, limit)
+
+    def _given(
+        self, said: "list[TResponseInputItem]", limit: int | None
+    ) -> "list[TResponseInputItem]":
+        items = said + self._unchecked
+        return items if limit is None else items[-limit:] if limit else []
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
         """Keep what the run says, until it ends."""
@@ -75,11 +92,14 @@ class ToldSession(ThreadSession):
         super().__init__(store, thread_id, last=0)
         self._earlier = earlier
 
-    async def _said(self) -> list[tuple[Role, str]]:
-        said: list[tuple[Role, str]] = []
+    async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
+        """Give what the caller says was said, oldest first."""
+        said: list[TResponseInputItem] = []
         for question, answer in self._earlier:
-            said += [("user", question), ("assistant", answer)]
-        return [one for one in said if one[1]]
+            said.append({"role": "user", "content": question})
+            if answer:
+                said.append({"role": "assistant", "content": _MARKS.sub("", answer)})
+        return self._given(said, limit)
 
 
 def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
@@ -89,3 +109,8 @@ def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
         if not answer.startswith(REFUSAL):  # a follow-up is about what was answered
             told.append(Exchange(standalone_question(question, told), answer=answer))
     return told
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHORT else f"{flat[: SHORT - 1]}…"

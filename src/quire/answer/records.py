@@ -134,6 +134,8 @@ def answer_record(
         "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
         "timings": asdict(answer.timings),
         "tokens_used": answer.tokens_used,
+        "dollars": answer.dollars,
+        "notices": list(answer.notices),
     }
 
 

@@ -56,7 +56,9 @@ STATUS: dict[type[QuireError], int] = {
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
+    errors.ModelRefused: 502,
     errors.ModelMisbehaved: 502,
+    errors.BudgetSpent: 503,
     errors.AccessDenied: 403,
     errors.KeyNeeded: 401,
     errors.NotAllowed: 403,
@@ -68,6 +70,11 @@ STATUS: dict[type[QuireError], int] = {
 READERS: dict[type[QuireError], str] = {
     errors.SearchIndexError: "The book cannot be searched right now.",
     errors.EmbedderUnavailable: "The book cannot be searched right now.",
+    errors.ModelUnavailable: "The model cannot be used right now.",
+    errors.ModelTimedOut: "The model took too long to answer.",
+    errors.ModelRefused: "The model cannot be used: its operator has to look at it.",
+    errors.ModelMisbehaved: "The model gave no answer that can be used.",
+    errors.BudgetSpent: "The budget for today is spent.",
 }
 """What is said instead of an error's own words, which are for the operator and go to the log."""
 

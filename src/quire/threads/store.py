@@ -242,8 +242,12 @@ class SqlThreadStore:
             rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
         return [thread_of(row) for row in rows]
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
         """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
 
         Raises:
             BadRequest: the summary is empty or too long.
@@ -251,7 +255,13 @@ class SqlThreadStore:
         said = " ".join(summary.replace("\0", " ").split())
         if not 0 < len(said) <= LONGEST:
             raise BadRequest(f"A summary has 1 to {LONGEST} characters, not {len(said)}.")
-        return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        if by_hand:
+            return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        wanted = and_(THREADS.c.id == thread_id, not_(THREADS.c.titled), *self._visible(owner))
+        async with self.database.writing() as connection:
+            named = update(THREADS).where(wanted).values(topic_summary=said)
+            done = await connection.execute(named)
+        return done.rowcount > 0
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
