@@ -17,6 +17,7 @@ from quire.api.draining import draining
 from quire.api.health import Check, health_router
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
+from quire.api.onpage import OnPageChat
 from quire.api.page import page_router
 from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
@@ -94,7 +95,7 @@ def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
         observed = ObservedAnswerer(answerer, words=settings.log.questions)
         return InSession(observed, services.threads)
 
-    for contract in CONTRACTS:
+    for contract in (*CONTRACTS, OnPageChat()):
         app.include_router(mount(contract, placed(services.answerer), streams))
     workflows = workflows_router(settings.workflows, services.workflows, placed, streams)
     app.include_router(workflows)
