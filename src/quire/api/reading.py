@@ -30,7 +30,8 @@ class BookSummary(BaseModel):
 
 _STYLE = (
     ":root{color-scheme:light dark}"
-    "body{font:17px/1.6 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}"
+    "body{background:Canvas;color:CanvasText;font:17px/1.6 system-ui,sans-serif}"
+    "body{max-width:44rem;margin:2rem auto;padding:0 1rem}"
     "pre{overflow:auto;padding:.8rem;border:1px solid #8886;border-radius:6px}"
     "table{border-collapse:collapse;display:block;overflow:auto}td,th{border:1px solid #8886;"
     "padding:.3rem .6rem}aside{border-left:4px solid #3578e5;padding:.1rem 1rem;margin:1rem 0}"
@@ -84,13 +85,21 @@ def render_page(chunks: list[Chunk]) -> str:
             level = min(len(chunk.path), 6)
             parts.append(f'<h{level} id="{anchor}">{escape(chunk.path[-1])}</h{level}>')
         path = chunk.path
-        parts.append(str(markdown.render(chunk.text)))
+        parts.append(_scrolling(markdown.render(chunk.text)))
     published = escape(chunks[0].url.partition("#")[0], quote=True)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
         f'<main>{"".join(parts)}</main><footer><p><a href="/">Ask the book</a> · '
         f'<a href="{published}">Published page</a></p></footer></html>'
+    )
+
+
+def _scrolling(rendered: str) -> str:
+    """Let what is wider than the page be scrolled without a mouse."""
+    # Markup of the book's own is escaped, so these are ours.
+    return rendered.replace("<pre>", '<pre tabindex="0">').replace(
+        "<table>", '<table tabindex="0">'
     )
 
 
