@@ -5,6 +5,7 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,9 @@ from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing import HashEmbedder, build_services, write_tiny_book
 from tests.redis_server import redis_server
+
+if TYPE_CHECKING:
+    from tests.postgres import Postgres
 
 __all__ = ["redis_server"]
 
@@ -48,6 +52,22 @@ def loopback_only() -> Iterator[None]:
     socket.socket.connect = guarded  # type: ignore[method-assign]
     yield
     socket.socket.connect = connect  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Postgres"]:
+    from tests.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'threads.db'}"
+    return request.getfixturevalue("postgres").new_database()
 
 
 @pytest.fixture(scope="session")

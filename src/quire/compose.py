@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.streams.journal import Journal
+    from quire.threads.database import Database
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
+THREADS, STREAMS = "threads.db", "streams.db"
 
 
 def books_folder(settings: Settings) -> Path:
@@ -109,7 +111,15 @@ def build_journal(settings: Settings) -> "Journal":
     from quire.streams.journal import Journal
 
     # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(_database(settings, "streams.db"))
+    return Journal(_database(settings, STREAMS))
+
+
+def build_databases(settings: Settings) -> "tuple[Database, ...]":
+    """Make every database that has tables of Quire; nothing is opened yet."""
+    from quire.threads.database import Database
+
+    urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
+    return tuple(Database(url, pool_size=0) for url in urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +268,7 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
     return CachedEmbedder(embedder, size) if size else embedder
 
 
-def _database(settings: Settings, name: str = "threads.db") -> str:
+def _database(settings: Settings, name: str = THREADS) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()

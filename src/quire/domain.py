@@ -245,6 +245,8 @@ class Question:
     filters: Filters = Filters()
     selected_text: str | None = None
     """What the reader selected; given, it is the only source of the answer."""
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Questions and answers before it, where the caller keeps the conversation, not a thread."""
     owner: str | None = None
     """Who asks; conversations of one owner are hidden from all others."""
     contract: str = "chat"

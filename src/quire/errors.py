@@ -33,7 +33,9 @@
     + ModelMisbehaved
   x AccessDenied
     + KeyNeeded
+      . WrongKey
     + NotAllowed
+    + WrongHost
   x TooBusy
     + RateLimited
     + LimitsUnavailable
@@ -238,10 +240,20 @@ class KeyNeeded(AccessDenied):
     advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
 
 
+class WrongKey(KeyNeeded):
+    """A key was given, and it is not known, has expired, or was revoked."""
+
+
 class NotAllowed(AccessDenied):
     """The key holds, but not for this."""
 
     advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class WrongHost(AccessDenied):
+    """The service was called by a name that is not its own."""
+
+    advice = "Call it as `localhost`; the operator may allow other names."
 
 
 class TooBusy(QuireError):

@@ -95,11 +95,14 @@ async def test_an_error_of_the_model_is_one_of_ours(
         await drafted(ScriptedModel([error]))
 
 
-async def test_a_tool_that_does_not_exist_is_misbehaviour() -> None:
+async def test_a_tool_that_does_not_exist_is_misbehaviour(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     call = function_call("launch_rocket", {}, call_id="call-1")
 
-    with pytest.raises(ModelMisbehaved, match="launch_rocket"):
+    with pytest.raises(ModelMisbehaved, match="output cannot be used"):
         await drafted(ScriptedModel([[call]]))
+    assert "launch_rocket" in caplog.text
 
 
 async def test_searching_without_end_is_misbehaviour() -> None:

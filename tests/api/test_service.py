@@ -41,7 +41,7 @@ class Broken:
 
 def _client(services: Services) -> httpx.AsyncClient:
     transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://quire")
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 def test_every_error_has_a_status() -> None:
@@ -143,7 +143,7 @@ async def test_not_ready_without_an_index_and_says_what_is_missing(
     app = create_app(services)
     async with LifespanManager(app):
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             ready = await client.get("/ready")
 
     assert ready.status_code == 503

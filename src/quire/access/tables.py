@@ -1,10 +1,8 @@
 """The table of keys, beside the conversations in the same database."""
 
-from sqlalchemy import JSON, Column, MetaData, String, Table
+from sqlalchemy import JSON, Column, String, Table
 
-from quire.threads.tables import UtcDateTime
-
-METADATA = MetaData()
+from quire.threads.tables import METADATA, UtcDateTime
 
 KEYS = Table(
     "access_keys",

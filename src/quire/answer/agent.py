@@ -27,6 +27,7 @@ from quire.answer.passages import numbered_to_json, passages_to_json
 from quire.domain import Chunk, Hit
 from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, UnknownPage
 from quire.ports import Index
+from quire.prose.plain import well_formed
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.retrieve.search import opened_hits
 from quire.telemetry.metrics import TOKENS
@@ -162,7 +163,7 @@ async def draft(
             run_config=config,
             session=session,
         )
-        message = ""
+        message, half = "", ""
         try:
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
@@ -171,7 +172,8 @@ async def draft(
                     if message not in ("", event.data.item_id):
                         yield "\n\n"  # what was said before a search is no part of what follows
                     message = event.data.item_id
-                    yield event.data.delta
+                    text, half = _whole(half + event.data.delta)
+                    yield text
             evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
         finally:
             # Leaving the events does not stop the run; only this does.
@@ -179,6 +181,12 @@ async def draft(
             used = result.context_wrapper.usage
             TOKENS.labels("input").inc(used.input_tokens)
             TOKENS.labels("output").inc(used.output_tokens)
+
+
+def _whole(text: str) -> tuple[str, str]:
+    """Give text that can be kept and sent, and half of a character whose end is yet to come."""
+    cut = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
+    return well_formed(text[:cut].replace("\0", "�")), text[cut:]
 
 
 def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
@@ -209,7 +217,9 @@ async def _model_errors() -> AsyncIterator[None]:
     except MaxTurnsExceeded as error:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
-        raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
+        # Its words are about the loop and the model's own, and not for readers either.
+        LOG.error("the model's output cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
+        raise ModelMisbehaved("The model's output cannot be used.") from error
     except APITimeoutError as error:
         raise ModelTimedOut("The model took too long to answer.") from error
     except TimeoutError as error:

@@ -1,11 +1,15 @@
 """A thread as the Agents SDK sees it: the agent remembers what the reader was shown."""
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from quire.answer.refusal import REFUSAL
+from quire.conversation import Role
 from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
+from quire.retrieve.rewrite import Exchange, standalone_question
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
@@ -34,16 +38,19 @@ class ThreadSession:
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
         """Give what was said, oldest first; nothing while the store is down."""
-        thread = None
-        with suppress(StoreUnavailable):
-            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
         said: list[TResponseInputItem] = [
             # The marks of earlier answers point to passages that are not before the model now.
-            {"role": message.role, "content": _MARKS.sub("", message.content)}
-            for message in (thread.messages if thread else ())
+            {"role": role, "content": _MARKS.sub("", content)}
+            for role, content in await self._said()
         ]
         items = said + self._unchecked
         return items if limit is None else items[-limit:] if limit else []
+
+    async def _said(self) -> list[tuple[Role, str]]:
+        thread = None
+        with suppress(StoreUnavailable):
+            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
+        return [(message.role, message.content) for message in (thread.messages if thread else ())]
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
         """Keep what the run says, until it ends."""
@@ -56,3 +63,29 @@ class ThreadSession:
     async def clear_session(self) -> None:
         """Take back all that the run said."""
         self._unchecked.clear()
+
+
+class ToldSession(ThreadSession):
+    """The same, over what the caller says was said: nobody has kept it, and it proves nothing."""
+
+    def __init__(
+        self, store: ThreadStore, thread_id: str, earlier: Sequence[tuple[str, str]]
+    ) -> None:
+        """Remember questions and answers as the caller gives them."""
+        super().__init__(store, thread_id, last=0)
+        self._earlier = earlier
+
+    async def _said(self) -> list[tuple[Role, str]]:
+        said: list[tuple[Role, str]] = []
+        for question, answer in self._earlier:
+            said += [("user", question), ("assistant", answer)]
+        return [one for one in said if one[1]]
+
+
+def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
+    """Give questions and answers as a follow-up may refer to them, each made standalone."""
+    told: list[Exchange] = []
+    for question, answer in earlier:
+        if not answer.startswith(REFUSAL):  # a follow-up is about what was answered
+            told.append(Exchange(standalone_question(question, told), answer=answer))
+    return told

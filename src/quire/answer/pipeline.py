@@ -14,7 +14,7 @@ from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.keeping import logged, unless_down
-from quire.answer.memory import ThreadSession
+from quire.answer.memory import ThreadSession, ToldSession, told_before
 from quire.answer.models import ModelFor
 from quire.answer.options import AnswerOptions
 from quire.answer.outside import replaced, within_reach
@@ -114,6 +114,8 @@ class Pipeline:
 
     async def _history(self, work: Work) -> list[Exchange]:
         asked = work.question
+        if asked.earlier:
+            return told_before(asked.earlier[-HISTORY:])
         if asked.thread_id is None or not work.kept:
             return []
         thread = await unless_down(
@@ -253,7 +255,11 @@ class Pipeline:
     def _memory(self, work: Work) -> ThreadSession | None:
         """Give what the model may remember; the embedded one quotes, and needs none."""
         asked = work.question
-        if self._model_name == EMBEDDED or asked.thread_id is None or work.selected:
+        if self._model_name == EMBEDDED or work.selected:
+            return None
+        if asked.earlier:
+            return ToldSession(self._threads, work.thread_id, asked.earlier[-HISTORY:])
+        if asked.thread_id is None:
             return None
         return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
 

@@ -115,7 +115,7 @@ def structure_router(library: DiskLibrary) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = READ_AT_ONCE,
     ) -> SectionText:
         """Read a section by its id or its title, with all below it."""
-        return _section(open_section(library.open(book), section, start=start, limit=limit))
+        return section_text(open_section(library.open(book), section, start=start, limit=limit))
 
     @router.get("/books/{book}/passages/{chunk_id}")
     async def read_around(
@@ -143,7 +143,8 @@ def _contents(index: Index, depth: int) -> TableOfContents:
     )
 
 
-def _section(opened: OpenedSection) -> SectionText:
+def section_text(opened: OpenedSection) -> SectionText:
+    """Write some of a section's passages."""
     place = opened.place
     return SectionText(
         id=place.heading.id,

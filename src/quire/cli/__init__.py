@@ -17,6 +17,7 @@ COMMANDS = {
     "export": "Write a book's index into one file.",
     "import": "Take in a book from such a file.",
     "serve": "Serve the books over HTTP, with a chat page.",
+    "mcp": "Offer the books as tools to other agents, on standard input and output.",
     "keys": "Make, list and revoke the keys that callers of the service show.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
     "db": "Show or upgrade the database of conversations.",

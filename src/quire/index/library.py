@@ -123,7 +123,7 @@ class DiskLibrary:
         if len(names) == 1:
             return names[0]
         if not names:
-            raise UnknownBook(f"No book has been ingested into {self._folder.parent} yet.")
+            raise UnknownBook("No book has been ingested yet.")
         raise UnknownBook(f"Say which book is meant.{self._known()}")
 
     def _known(self) -> str:

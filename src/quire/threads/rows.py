@@ -4,9 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, select
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, Whose
+from quire.conversation import AnswerEntry, Caller, Message, Thread, Whose, rules_of
 from quire.domain import Answer
-from quire.threads.rules import rules_of
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 
 THREAD_COLUMNS = [column for column in THREADS.c if column.name != "titled"]

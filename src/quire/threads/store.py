@@ -12,7 +12,15 @@ from weakref import WeakValueDictionary
 from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
+from quire.conversation import (
+    DEFAULT_RULES,
+    AnswerEntry,
+    Caller,
+    Message,
+    Thread,
+    ThreadState,
+    rules_of,
+)
 from quire.domain import Answer, AnswerState
 from quire.errors import BadRequest, StoreUnavailable, UnknownThread
 from quire.threads.alive import Alive
@@ -28,7 +36,6 @@ from quire.threads.rows import (
     select_messages,
     thread_of,
 )
-from quire.threads.rules import DEFAULT, rules_of
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 from quire.threads.topics import LONGEST, Exchange, summarise
 from quire.threads.upkeep import is_gone, mark_unfinished
@@ -311,7 +318,7 @@ class SqlThreadStore:
 async def _summarise(connection: AsyncConnection, thread_id: str, count: int) -> None:
     """Say again what a thread is about, from as many of its last messages as are live."""
     record = MESSAGES.c.record
-    recent = MESSAGES.c.position >= count - DEFAULT.live_messages
+    recent = MESSAGES.c.position >= count - DEFAULT_RULES.live_messages
     wanted = select(record["standalone_question"], record["headings"], record["status"]).where(
         MESSAGES.c.thread_id == thread_id, MESSAGES.c.role == "assistant", recent
     )

@@ -1,4 +1,4 @@
-"""The native contract as the chat on a page asks it: `POST /widget/run` and `POST /widget/stream`."""
+"""The native contract as the chat on a page asks it, at `/widget/run` and `/widget/stream`."""
 
 from typing import Annotated
 
