@@ -8,7 +8,8 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-models bench-faults golden footprint lock clean
+# Every target that `make help` shows does something, and names no file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -38,6 +39,9 @@ browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
 	  tests/ingest/test_sphinx_build.py
+
+widget: ## check, test and build the chat on the page (needs Node 20 and npm)
+	cd widget && npm ci && npm run check && npm test && npm run build
 
 check: test ## what CI runs
 

@@ -14,6 +14,8 @@ export interface Settings {
   key: string;
   book: string | null;
   words: Words;
+  /** Which page of the book this is, where that is not the address of the page. */
+  page: string | null;
 }
 
 /** The quote that is open, of which there is at most one. */
@@ -71,7 +73,7 @@ export class Chat {
 
   /** Where the reader is in the book, if the page is one of it. */
   get place(): Place | null {
-    return this.contents && placeIn(this.contents, location.href);
+    return this.contents && placeIn(this.contents, this.settings.page ?? location.href);
   }
 
   /** Asks what the reader wrote; from their selection alone, if there is one. */
@@ -161,7 +163,10 @@ export class Chat {
   }
 
   private hint(): Record<string, string> {
-    const page = { page: location.origin + location.pathname, title: document.title.slice(0, 200) };
+    const page = {
+      page: this.settings.page ?? location.origin + location.pathname,
+      title: document.title.slice(0, 200),
+    };
     return this.place ? { ...page, chapter: this.place.chapter } : page;
   }
 }

@@ -1,9 +1,9 @@
 // The element: a launcher and a panel on any page, and the page's part in the conversation.
 
-import { html, LitElement, nothing, type TemplateResult } from "lit";
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { announcementOf } from "./announce.ts";
-import { Chat, lengthOf, LIMIT } from "./chat.ts";
+import { Chat, lengthOf, LIMIT, type Settings } from "./chat.ts";
 import { copyText } from "./clipboard.ts";
 import type { Turn } from "./conversation.ts";
 import { goToSentence } from "./highlight.ts";
@@ -24,6 +24,8 @@ import { secondsLeft } from "./views/trouble.ts";
 /** As wide as the window may be for the panel to cover it. */
 const NARROW = "(max-width: 30rem)";
 const SECOND = 1000;
+/** What a conversation depends on. */
+const CHOICES = ["server", "key", "book", "words"] as const;
 /** Pixels between a question and the edge of the thread. */
 const MARGIN = 20;
 
@@ -35,6 +37,7 @@ export class QuireChat extends LitElement {
     theme: {},
     position: { reflect: true },
     language: {},
+    page: {},
   };
   static override styles = styles;
 
@@ -44,6 +47,7 @@ export class QuireChat extends LitElement {
   declare theme: string | null;
   declare position: string | null;
   declare language: string | null;
+  declare page: string | null;
 
   private chat!: Chat;
   private said = { id: 0, text: "" };
@@ -57,8 +61,7 @@ export class QuireChat extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.chat = this.newChat();
-    if (this.isInline) this.chat.desk.open = true;
+    this.begin();
     this.listen(document, "keydown", this.onKey as EventListener);
     this.listen(window, "pagehide", () => this.chat.leave());
     this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
@@ -66,7 +69,6 @@ export class QuireChat extends LitElement {
     this.selection.start();
     const clock = setInterval(() => this.tick(), SECOND);
     this.ends.push(watchScheme(() => paint(this)), () => clearInterval(clock), () => this.selection.stop());
-    this.chat.goOn();
     void this.updateComplete.then(() => this.askFromAddress());
   }
 
@@ -124,14 +126,22 @@ export class QuireChat extends LitElement {
     await super.scheduleUpdate();
   }
 
+  protected override willUpdate(): void {
+    const [now, wanted] = [this.chat.settings, this.settings];
+    now.page = wanted.page;
+    if (!CHOICES.some((name) => now[name] !== wanted[name])) return;
+    this.chat.leave();
+    this.begin();
+  }
+
   protected override firstUpdated(): void {
-    paint(this);
     this.showDialog({ restored: true });
     const last = this.chat.conversation.turns.at(-1);
     if (last) this.showTurn(last, "start");
   }
 
-  protected override updated(): void {
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has("theme")) paint(this);
     this.showDialog({ restored: false });
   }
 
@@ -149,18 +159,24 @@ export class QuireChat extends LitElement {
     void this.chat.lookUpContents();
   }
 
-  private newChat(): Chat {
+  /** Takes up the conversation that belongs to the attributes. */
+  private begin(): void {
+    const changed = () => this.requestUpdate();
+    this.chat = new Chat(this.settings, changed, (turn) => this.onEnd(turn));
+    if (this.isInline) this.chat.desk.open = true;
+    this.chat.goOn();
+    if (this.chat.desk.open) void this.chat.lookUpContents();
+  }
+
+  private get settings(): Settings {
     const base = this.server ? new URL(this.server, location.href) : new URL("./", HOME);
-    return new Chat(
-      {
-        server: base.href.replace(/\/*$/, "/"),
-        key: this.key ?? "",
-        book: this.book,
-        words: wordsOf(this.shown),
-      },
-      () => this.requestUpdate(),
-      (turn) => this.onEnd(turn),
-    );
+    return {
+      server: base.href.replace(/\/*$/, "/"),
+      key: this.key ?? "",
+      book: this.book ?? null,
+      words: wordsOf(this.shown),
+      page: this.page ?? null,
+    };
   }
 
   private get stage(): Stage {

@@ -4,6 +4,9 @@ import { QuireChat } from "./element.ts";
 import { HOME } from "./home.ts";
 import { mountFrom, ownScript } from "./options.ts";
 
+/** For pages that show the book themselves: goes to the words that an address names. */
+export { goToSentence } from "./highlight.ts";
+
 const TAG = "quire-chat";
 
 if (!customElements.get(TAG)) {

@@ -1,6 +1,6 @@
 // What a site can say about its chat, by attributes of the element or of the script.
 
-export const ATTRIBUTES = ["server", "key", "book", "theme", "position", "language", "shortcut"] as const;
+export const ATTRIBUTES = ["server", "key", "book", "theme", "position", "language", "page"] as const;
 
 export type Option = (typeof ATTRIBUTES)[number];
 

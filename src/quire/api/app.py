@@ -22,6 +22,7 @@ from quire.api.mcp import mcp_server
 from quire.api.mcp_http import McpOverHttp
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
+from quire.api.onpage import OnPageChat
 from quire.api.page import page_router
 from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
@@ -105,7 +106,7 @@ def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
     """Mount each contract whole and streamed, with its conversations."""
     place = partial(placed, services)
     answerer = place(services.answerer)
-    for contract in CONTRACTS:
+    for contract in (*CONTRACTS, OnPageChat()):
         app.include_router(mount(contract, answerer, streams))
     declared = services.settings.workflows
     app.include_router(workflows_router(declared, services.workflows, place, streams))
