@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from quire.answer.models import ModelFor
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
-    from quire.index.library import DiskLibrary
+    from quire.index.server import Server
+    from quire.index.shelf import Shelf
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
@@ -52,13 +53,35 @@ def build_calibration(settings: Settings, embedder: str) -> "Calibration":
     return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
 
 
-def build_library(settings: Settings) -> "DiskLibrary":
-    """Open the shelf of books."""
+def build_server(settings: Settings) -> "Server | None":
+    """Give the server that holds the indexes, if there is one; nothing is sent yet.
+
+    Raises:
+        BadSettings: `QUIRE_INDEX_URL` is no address.
+    """
+    if not settings.index_url:
+        return None
+    from quire.index.server import Server
+
+    return Server(settings.index_url.get_secret_value(), settings.index)
+
+
+def build_library(settings: Settings, embedder: str | None = None) -> "Shelf":
+    """Open the shelf of books that `embedder` built, by default the one of the settings."""
+    embedder = embedder or build_embedder(settings).id
+    if server := build_server(settings):
+        from quire.index.served_library import ServerLibrary
+
+        return ServerLibrary(server, embedder=embedder, default=settings.book)
     # The engine loads in milliseconds, but `quire --help` needs none of it.
     from quire.index.library import DiskLibrary
 
-    embedder = build_embedder(settings).id
-    return DiskLibrary(books_folder(settings), embedder=embedder, default=settings.book)
+    return DiskLibrary(
+        books_folder(settings),
+        embedder=embedder,
+        default=settings.book,
+        most=settings.index.open_books,
+    )
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -111,7 +134,7 @@ class Services:
 
     settings: Settings
     embedder: Embedder
-    library: "DiskLibrary"
+    library: "Shelf"
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer

@@ -15,7 +15,6 @@ from quire.prose.vocabulary import Vocabulary
 
 DENSE = "dense"
 KEYWORD = "keyword"
-KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash", "role")
 BATCH = 256
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

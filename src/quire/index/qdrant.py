@@ -35,13 +35,15 @@ from qdrant_edge import (
 
 from quire.domain import Chunk, Contents, Filters, Prefix, Wanted
 from quire.errors import IndexUnavailable
-from quire.index.book import BATCH, DENSE, KEYWORD, KEYWORD_FIELDS, BookIndex, Payload
+from quire.index.book import BATCH, DENSE, KEYWORD, BookIndex, Payload
 from quire.index.ranking import Scored
 from quire.index.revision import Manifest, chunk_to_json
 from quire.index.sparse import SparseWeights, passage_weights
 from quire.ports import Vectors
 from quire.prose.terms import TermStatistics
 from quire.prose.vocabulary import Vocabulary
+
+KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash", "role")
 
 
 @contextmanager

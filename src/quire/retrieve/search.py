@@ -107,7 +107,7 @@ class Searcher:
         also: Sequence[str] = (),
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
-        # Other questions go on meanwhile: models release the interpreter lock, servers are waited for.
+        # Other questions go on meanwhile: models release the interpreter lock, servers take time.
         hits, rankings = await asyncio.to_thread(
             self._find, index, question, filters, top_k + SPARE, also
         )
