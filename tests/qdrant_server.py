@@ -50,7 +50,9 @@ def _fetch() -> None:
         check=False,
     )
     if done.returncode:
-        pytest.skip(f"npm cannot fetch it, a Qdrant server is NOT tested here: {done.stderr[-300:]}")
+        pytest.skip(
+            f"npm cannot fetch it, a Qdrant server is NOT tested here: {done.stderr[-300:]}"
+        )
     with tarfile.open(WORKSHOP / done.stdout.split()[-1]) as packed:
         packed.extractall(WORKSHOP, filter="data")
 

@@ -1,6 +1,7 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from quire.answer.receipts import Receipts
     from quire.index.server import Server
     from quire.index.shelf import Shelf
+    from quire.ingest.pipeline import Progress
+    from quire.ingest.report import IngestReport
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
@@ -82,6 +85,41 @@ def build_library(settings: Settings, embedder: str | None = None) -> "Shelf":
         default=settings.book,
         most=settings.index.open_books,
     )
+
+
+def ingest_book(
+    settings: Settings,
+    source: Path,
+    embedder: Embedder,
+    *,
+    book: str | None = None,
+    kind: str | None = None,
+    progress: "Progress" = lambda *_: None,
+) -> "IngestReport":
+    """Bring a book's index up to date, in the data folder and on the server if there is one."""
+    # Imported here: a moment's wait that `--help` need not have.
+    from quire.ingest.pipeline import book_name, ingest
+
+    library = books_folder(settings)
+
+    def run() -> "IngestReport":
+        return ingest(
+            source,
+            library,
+            embedder,
+            book=book,
+            format=kind,
+            options=settings.ingest,
+            progress=progress,
+        )
+
+    server = build_server(settings)
+    if server is None:
+        return run()
+    from quire.ingest.shared import ingest_shared
+
+    with closing(server):
+        return ingest_shared(server, library, book or book_name(source), embedder.id, run)
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":

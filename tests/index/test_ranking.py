@@ -1,4 +1,4 @@
-"""Which of those that score the same are kept, and in which order, does not depend on the engine."""
+"""Which of those that score alike are kept, and in which order, does not depend on the engine."""
 
 from random import Random
 

@@ -80,7 +80,8 @@ class ServerEngine:
         lists = self._server.read(
             "searching", lambda client: client.query_batch_points(self._name, requests)
         )
-        return [[(str(point.id), point.score) for point in one.points] for one in lists]
+        # JSON has the shortest text of a 32-bit number, which read as 64 bits is another one.
+        return [[(str(p.id), float(np.float32(p.score))) for p in one.points] for one in lists]
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
         """Give what is kept of points; unknown ones are left out."""

@@ -89,6 +89,16 @@ class Shelf:
                 self._opened.popitem(last=False)
         return index
 
+    def ping(self) -> None:
+        """See that a book can be opened: the default one, or any.
+
+        Raises:
+            UnknownBook: there is none.
+            IndexUnavailable: it cannot be opened.
+        """
+        names = (manifest.book for manifest in self.manifests())
+        self.open(self._default or next(names, None))
+
     def close(self) -> None:
         """Close every open index."""
         with self._lock:

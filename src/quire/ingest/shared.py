@@ -65,13 +65,23 @@ def ingest_shared(
     server: Server, library: Path, name: str, embedder: str, ingest: Callable[[], IngestReport]
 ) -> IngestReport:
     """Take the newest revision from the server, ingest, and put the result there."""
-    there = Catalogue(server).current().get(check_name(name))
-    if there and there.revision != _revision(library / name):
-        with suppress(IndexMismatch):  # made anew with another embedder, nothing of it is of use
-            pull_book(server, library, name, embedder)
+    with suppress(IndexMismatch):  # made anew with another embedder, nothing of it is of use
+        fetch_newer(server, library, name, embedder)
     report = ingest()
     push_book(library, report.book, server)
     return report
+
+
+def fetch_newer(server: Server, library: Path, name: str, embedder: str) -> None:
+    """Take a book from the server, unless it is there no other one than here.
+
+    Raises:
+        IndexMismatch: another embedder made its vectors.
+        IndexUnavailable: it is damaged, or the server fails.
+    """
+    there = Catalogue(server).current().get(check_name(name))
+    if there and there.revision != _revision(library / name):
+        pull_book(server, library, name, embedder)
 
 
 def push_book(library: Path, name: str, server: Server) -> Moved:
@@ -181,9 +191,7 @@ def _entries(
         yield chunk, text, store.read(vector_key(manifest.embedder, text))
 
 
-def _rebuild(
-    engine: ServerEngine, parts: dict[str, str], manifest: Manifest, folder: Path
-) -> str:
+def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, folder: Path) -> str:
     damaged = f"The index of {manifest.book!r} on the server is damaged; ingest the book again."
     place, found = new_draft(folder), Checksum()
     with (
@@ -216,4 +224,3 @@ def _take(
         found.add(one, payload, vector)
     if kept:
         store.add(draft.keys[before:], np.stack([points[one][1] for one in kept]))
-
