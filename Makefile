@@ -33,6 +33,9 @@ schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
 
+cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
+	$(BIN)/pytest -m cluster -q -rs --durations=0
+
 browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
 	$(BIN)/pytest -m browser -s -q -rs
 

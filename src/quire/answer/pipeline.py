@@ -1,5 +1,6 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -72,7 +73,8 @@ class Pipeline:
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
-        index = self._library.open(question.book)
+        # In a thread, as all that reads a book: it may lie on a server.
+        index = await asyncio.to_thread(self._library.open, question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._writers.name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
@@ -108,7 +110,7 @@ class Pipeline:
             return [], await self._select(work, question.selected_text)
         history = await self._history(work)
         asked = understand(question.text, work.index)
-        told = self._told(work, asked, history)
+        told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
             return told, certain(len(work.evidence))
         if asked.foreign:

@@ -140,10 +140,7 @@ def _streams(services: Services) -> Streams:
 
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
-        chosen = services.settings.book
-        several = () if chosen else services.library.books()
-        for book in [one.book for one in several] or [chosen]:
-            services.library.open(book)
+        await asyncio.to_thread(services.library.ping)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
