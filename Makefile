@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside emb
 
 bench-verification: $(READY) ## what checking every sentence costs a streamed answer
 	$(BIN)/python benchmarks/verification.py
+
+bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
+	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
