@@ -87,6 +87,9 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml -o requirements.lock
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra redis -c requirements.lock \
+	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
 	rm -rf $(VENV) .quire .node

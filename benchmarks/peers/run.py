@@ -39,6 +39,7 @@ QUIET = {
     "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_OFFLINE": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "ORT_DISABLE_TELEMETRY": "1",
 }
 """No peer calls anyone while it is measured."""
 
@@ -170,12 +171,12 @@ def main(shared: Path, pages: int | None, only: tuple[str, ...], out: Path | Non
             if not only or peer.name.lower() in (name.lower() for name in only):
                 console.print(f"{peer.name} …")
                 measured.append(measure(peer, work, asked))
+                if out:  # after each: a run takes long, and what was measured should not be lost
+                    out.write_text(markdown(measured), "utf-8")
     finally:
         shutil.rmtree(work, ignore_errors=True)
     title = f"{len(names)} pages, {len(asked)} questions"
     console.print(shown(measured, title))
-    if out:
-        out.write_text(markdown(measured), "utf-8")
 
 
 if __name__ == "__main__":
