@@ -1,6 +1,7 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from quire.answer.models import ModelFor
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
-    from quire.index.library import DiskLibrary
+    from quire.index.server import Server
+    from quire.index.shelf import Shelf
+    from quire.ingest.pipeline import Progress
+    from quire.ingest.report import IngestReport
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
@@ -52,13 +56,70 @@ def build_calibration(settings: Settings, embedder: str) -> "Calibration":
     return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
 
 
-def build_library(settings: Settings) -> "DiskLibrary":
-    """Open the shelf of books."""
+def build_server(settings: Settings) -> "Server | None":
+    """Give the server that holds the indexes, if there is one; nothing is sent yet.
+
+    Raises:
+        BadSettings: `QUIRE_INDEX_URL` is no address.
+    """
+    if not settings.index_url:
+        return None
+    from quire.index.server import Server
+
+    return Server(settings.index_url.get_secret_value(), settings.index)
+
+
+def build_library(settings: Settings, embedder: str | None = None) -> "Shelf":
+    """Open the shelf of books that `embedder` built, by default the one of the settings."""
+    embedder = embedder or build_embedder(settings).id
+    if server := build_server(settings):
+        from quire.index.served_library import ServerLibrary
+
+        return ServerLibrary(server, embedder=embedder, default=settings.book)
     # The engine loads in milliseconds, but `quire --help` needs none of it.
     from quire.index.library import DiskLibrary
 
-    embedder = build_embedder(settings).id
-    return DiskLibrary(books_folder(settings), embedder=embedder, default=settings.book)
+    return DiskLibrary(
+        books_folder(settings),
+        embedder=embedder,
+        default=settings.book,
+        most=settings.index.open_books,
+    )
+
+
+def ingest_book(
+    settings: Settings,
+    source: Path,
+    embedder: Embedder,
+    *,
+    book: str | None = None,
+    kind: str | None = None,
+    progress: "Progress" = lambda *_: None,
+) -> "IngestReport":
+    """Bring a book's index up to date, in the data folder and on the server if there is one."""
+    # Imported here: a moment's wait that `--help` need not have.
+    from quire.ingest.pipeline import book_name, ingest
+
+    library = books_folder(settings)
+
+    def run() -> "IngestReport":
+        return ingest(
+            source,
+            library,
+            embedder,
+            book=book,
+            format=kind,
+            options=settings.ingest,
+            progress=progress,
+        )
+
+    server = build_server(settings)
+    if server is None:
+        return run()
+    from quire.ingest.shared import ingest_shared
+
+    with closing(server):
+        return ingest_shared(server, library, book or book_name(source), embedder.id, run)
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -111,7 +172,7 @@ class Services:
 
     settings: Settings
     embedder: Embedder
-    library: "DiskLibrary"
+    library: "Shelf"
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer

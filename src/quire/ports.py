@@ -73,7 +73,7 @@ class Entailment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Chunk ids with scores, best first, by each way of searching."""
+    """Chunk ids with scores, best first, by each way of searching; those that tie, by id."""
 
     dense: Sequence[tuple[str, float]]
     keyword: Sequence[tuple[str, float]]

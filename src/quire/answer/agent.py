@@ -1,5 +1,6 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
@@ -102,7 +103,8 @@ async def read_section(context: RunContextWrapper[Evidence], section: str, start
         start: The passage to begin with, from 1; a long section is read in several calls.
     """
     try:
-        opened = open_section(context.context.index, section, start=max(start, 1))
+        index = context.context.index
+        opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
     numbered = context.context.number(opened.passages)

@@ -134,7 +134,7 @@ class CachedAnswerer:
     async def _key(self, question: Question) -> Key | None:
         """Name everything the answer depends on; `None` if that is more than can be named."""
         try:
-            index = self._library.open(question.book)
+            index = await asyncio.to_thread(self._library.open, question.book)
             if question.selected_text is None and question.thread_id:
                 thread = await self._threads.load(question.thread_id, last=1, owner=question.owner)
                 if thread and thread.messages:
@@ -189,7 +189,8 @@ class CachedAnswerer:
 
     async def _again(self, flight: Flight, question: Question) -> AsyncGenerator[Event, None]:
         """Give an answer that was made, or is being made, for another reader."""
-        thread_id, index = question.thread_id or str(uuid4()), self._library.open(question.book)
+        thread_id = question.thread_id or str(uuid4())
+        index = await asyncio.to_thread(self._library.open, question.book)
         work = Work(question, index, thread_id, str(uuid4()), self._model)
         answer: Answer | None = None
         async with aclosing(flight.follow()) as events, AsyncExitStack() as held:

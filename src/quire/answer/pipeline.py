@@ -1,5 +1,6 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -73,7 +74,8 @@ class Pipeline:
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
-        index = self._library.open(question.book)
+        # In a thread, as all that reads a book: it may lie on a server.
+        index = await asyncio.to_thread(self._library.open, question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._model_name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
@@ -104,7 +106,7 @@ class Pipeline:
             return [], await self._select(work, question.selected_text)
         history = await self._history(work)
         asked = understand(question.text, work.index)
-        told = self._told(work, asked, history)
+        told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
             return told, certain(len(work.evidence))
         if asked.foreign:
@@ -240,9 +242,9 @@ class Pipeline:
             )
         ) as deltas:
             async for delta in deltas:
-                for event in self._check(work, reader.feed(delta)):
+                for event in await self._check_aside(work, reader.feed(delta)):
                     yield event
-        for event in self._check(work, reader.finish()):
+        for event in await self._check_aside(work, reader.finish()):
             yield event
         work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
         work.tokens_used = shown.tokens_used
@@ -256,6 +258,13 @@ class Pipeline:
         if self._model_name == EMBEDDED or asked.thread_id is None or work.selected:
             return None
         return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
+
+    async def _check_aside(
+        self, work: Work, pieces: Iterable[Piece]
+    ) -> Sequence[Sentence | Withheld]:
+        """Judge pieces while other answers go on: a page may have to be read, or a model run."""
+        found = list(pieces)
+        return await asyncio.to_thread(lambda: list(self._check(work, found))) if found else ()
 
     def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
         """Judge pieces; give those that may be shown, and say which may not."""

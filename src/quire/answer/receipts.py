@@ -1,5 +1,7 @@
 """The full record of any answer, by its id, and what would differ if it were given today."""
 
+import asyncio
+
 from quire.answer.records import Receipt, receipt_of
 from quire.answer.replay import Replay, replay
 from quire.conversation import Caller
@@ -39,5 +41,5 @@ class Receipts:
             UnknownBook: its book is gone.
         """
         receipt = await self.read(answer_id, owner=owner)
-        index = self._library.open(receipt.book)
+        index = await asyncio.to_thread(self._library.open, receipt.book)
         return await replay(receipt, index, self._searcher, self._judge)

@@ -124,7 +124,7 @@ def _streams(services: Services) -> Streams:
 
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
-        services.library.open(None)
+        await asyncio.to_thread(services.library.ping)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")

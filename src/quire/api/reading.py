@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from quire.api.door import needs
 from quire.domain import Chunk
 from quire.errors import UnknownPage
-from quire.index.library import DiskLibrary
+from quire.index.shelf import Shelf
 
 
 class BookSummary(BaseModel):
@@ -38,7 +38,7 @@ _STYLE = (
 )
 
 
-def reading_router(library: DiskLibrary) -> APIRouter:
+def reading_router(library: Shelf) -> APIRouter:
     """Make `/books` and the reading pages below `/read`."""
     router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from quire.api.door import needs
 from quire.domain import Chunk, Excerpt, Heading
 from quire.errors import UnknownPage
-from quire.index.library import DiskLibrary
+from quire.index.shelf import Shelf
 from quire.ports import Index
 from quire.retrieve.outline import READ_AT_ONCE, OpenedSection, open_section, pages_of
 
@@ -96,7 +96,7 @@ class SectionText(Wire):
     passages: list[PassageText]
 
 
-def structure_router(library: DiskLibrary) -> APIRouter:
+def structure_router(library: Shelf) -> APIRouter:
     """Make the routes below `/books/{book}`."""
     router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "books": "List the books, show what was noticed about one, or remove one.",
     "export": "Write a book's index into one file.",
     "import": "Take in a book from such a file.",
+    "index": "Move books between the data folder and a Qdrant server.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "keys": "Make, list and revoke the keys that callers of the service show.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
