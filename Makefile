@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -79,6 +79,10 @@ bench-verification: $(READY) ## what checking every sentence costs a streamed an
 bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
 	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 
+bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; needs an hour and 10 GB
+	$(UV) pip install -q --python $(BIN)/python -e '.[bench,qdrant]'
+	$(BIN)/python benchmarks/growth.py --svg docs/growth.svg $(GROWTH)
+
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
 
@@ -88,7 +92,7 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra redis -c requirements.lock \
+	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra qdrant --extra redis -c requirements.lock \
 	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
