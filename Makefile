@@ -90,6 +90,13 @@ bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen
 bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
 	$(BIN)/python benchmarks/faults.py
 
+bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
+	$(BIN)/python benchmarks/peers/run.py $(PEERS)
+
+bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; needs an hour and 10 GB
+	$(UV) pip install -q --python $(BIN)/python -e '.[bench,qdrant]'
+	$(BIN)/python benchmarks/growth.py --svg docs/growth.svg $(GROWTH)
+
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
 
@@ -98,6 +105,9 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml -o requirements.lock
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra qdrant --extra redis -c requirements.lock \
+	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
 	rm -rf $(VENV) .quire .node .models
