@@ -126,7 +126,8 @@ def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
         chosen = services.settings.book
         several = () if chosen else services.library.books()
-        for book in [one.book for one in several] or [chosen]:
+        books: list[str | None] = [one.book for one in several]
+        for book in books or [chosen]:
             services.library.open(book)
 
     async def model() -> None:
