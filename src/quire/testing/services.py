@@ -7,7 +7,13 @@ from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
-from quire.compose import Services, build_library, build_threads, build_workflows
+from quire.compose import (
+    Services,
+    build_by_book,
+    build_library,
+    build_threads,
+    build_workflows,
+)
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
 from quire.retrieve.evidence import EvidenceReader
@@ -46,7 +52,7 @@ def build_services(
         used = (name, choose_model(name, evidence)) if name else chosen
         return Pipeline(library, searcher, judge, threads, used, answer)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
     return Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
