@@ -10,6 +10,7 @@ from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
 from quire.compose import (
     Services,
+    build_by_book,
     build_library,
     build_spending,
     build_threads,
@@ -68,7 +69,7 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
         chosen.append(writers(name) if name or not chosen else chosen[0])
         return Pipeline(library, searcher, judge, threads, chosen[-1], answer)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
     services = Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
