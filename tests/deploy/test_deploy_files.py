@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import generate_latest
 
 from quire.settings import Settings
+from quire.telemetry.metrics import REGISTRY
 from tests.test_architecture import _settings
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,7 @@ DOCKERFILE = DEPLOY / "Dockerfile"
 COMPOSE = DEPLOY / "compose.yaml"
 KUBERNETES = DEPLOY / "kubernetes"
 UNIT = DEPLOY / "quire.service"
+OPERATIONS = ROOT / "docs" / "operations.md"
 EXPOSURE = 20
 """The most that systemd may find exposed, in tenths: 0 is nothing, 100 is all."""
 
@@ -53,9 +56,18 @@ def pods() -> list[dict[str, Any]]:
 
 def test_every_setting_that_a_file_names_exists() -> None:
     known = set(_settings(Settings))
-    for path in sorted(p for p in DEPLOY.rglob("*") if p.is_file()):
+    for path in (OPERATIONS, *(p for p in sorted(DEPLOY.rglob("*")) if p.is_file())):
         named = set(re.findall(r"QUIRE_[A-Z_]+", path.read_text("utf-8")))
         assert named <= known, f"{path.name} names {sorted(named - known)}"
+
+
+def test_every_figure_to_watch_is_one_that_the_service_gives() -> None:
+    given = generate_latest(REGISTRY).decode()
+    named = re.findall(r"`(quire_[a-z_]+)", OPERATIONS.read_text("utf-8"))
+
+    assert len(named) > 10
+    for name in named:
+        assert f"# TYPE {name} " in given, name
 
 
 def test_values_in_the_files_are_accepted_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +107,7 @@ def test_the_locked_dependencies_of_the_image_are_those_of_the_service_and_more(
     image = pinned(DEPLOY / "requirements.lock")
 
     assert pinned(ROOT / "requirements.lock") <= image
-    assert {name.partition("==")[0] for name in image} >= {"asyncpg", "redis"}
+    assert {name.partition("==")[0] for name in image} >= {"asyncpg", "qdrant-client", "redis"}
 
 
 def test_the_compose_file_follows_the_specification() -> None:
