@@ -115,7 +115,7 @@ async def test_a_failing_model_is_a_clear_error_and_the_next_of_the_list_answers
 async def test_a_stream_that_breaks_off_ends_with_what_was_proven_and_says_so(
     tiny_copy: Path, server: ChatServer, model: str, end: Any
 ) -> None:
-    rest = TEXT if end == "endless" else f"{TEXT} In fog the keeper"
+    rest = TEXT if end == "endless" else f"{TEXT} Zebras never"
     server.replies[0] = Reply(rest, end=end)
 
     async with asking(tiny_copy, server, f"{model},embedded", idle_seconds=0.5) as client:
@@ -128,7 +128,7 @@ async def test_a_stream_that_breaks_off_ends_with_what_was_proven_and_says_so(
     assert done["response"] == said == receipt["response"]
     assert said.startswith(TEXT)
     assert said.endswith(f" {BROKEN}")
-    assert "In fog" not in str(streamed)
+    assert "Zebras" not in str(streamed)
     assert (done["model"], receipt["model"]) == (model, model)
     assert [notice["code"] for notice in done["notices"]] == ["incomplete"]
 
@@ -136,7 +136,7 @@ async def test_a_stream_that_breaks_off_ends_with_what_was_proven_and_says_so(
 async def test_a_stream_without_its_end_is_not_taken_for_a_whole_answer(
     tiny_copy: Path, server: ChatServer
 ) -> None:
-    server.replies[0] = Reply(f"{TEXT} In fog the keeper", end="none")
+    server.replies[0] = Reply(f"{TEXT} Zebras never", end="none")
 
     assert (await asked(tiny_copy, server, "openai/told")).notices == ("incomplete",)
 
@@ -220,9 +220,16 @@ async def test_a_model_that_keeps_failing_is_left_alone(
 
     async with asking(tiny_copy, server, "openai/told,embedded", **options) as client:
         replies = [(await client.post("/chat/run", json=ASKED)).json() for _ in range(4)]
+        ready = (await client.get("/ready")).json()
+    asked_for = len(server.requests)
+    async with asking(tiny_copy, server, "openai/told", **options) as client:
+        failed = [(await client.post("/chat/run", json=ASKED)).status_code for _ in range(3)]
+        unready = (await client.get("/ready")).json()
 
     assert [reply["model"] for reply in replies] == ["embedded"] * 4
-    assert len(server.requests) == 2
+    assert asked_for == 2
+    assert failed == [503] * 3
+    assert (ready["parts"]["model"]["ready"], unready["parts"]["model"]["ready"]) == (True, False)
 
 
 async def test_a_day_has_a_budget_that_ends_with_a_clear_error(

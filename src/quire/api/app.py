@@ -146,6 +146,8 @@ def _checks(services: Services, access: Access) -> dict[str, Check]:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
     checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    if services.writers:
+        checks["model"] = services.writers[0].check
     # Without Redis each process counts for itself, unless the operator wants nothing without it.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping
