@@ -20,7 +20,7 @@ test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
 
-services: ## install the servers that tests run for real (Redis), where apt and root are there
+services: ## install what tests run for real (Redis, Chromium), where apt and root are there
 	@.ci/services
 
 fuzz: $(DEV) ## look for new cases that break a property
@@ -32,8 +32,8 @@ schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
 
-browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
-	$(BIN)/pytest -m browser -s -q -rs
+browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
+	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
