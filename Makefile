@@ -21,7 +21,7 @@ test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
 
-services: ## install the servers that tests run for real (Redis), where apt and root are there
+services: ## install what tests run for real (Redis, Chromium), where apt and root are there
 	@.ci/services
 
 fuzz: $(DEV) ## look for new cases that break a property
@@ -36,8 +36,8 @@ kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite
 cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
 	$(BIN)/pytest -m cluster -q -rs --durations=0
 
-browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
-	$(BIN)/pytest -m browser -s -q -rs
+browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
+	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \

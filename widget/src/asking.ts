@@ -12,6 +12,7 @@ import {
   type Trouble,
   type Turn,
 } from "./conversation.ts";
+import { newId } from "./ids.ts";
 import type { ChatRequest } from "./wire.ts";
 
 /** How long to wait before each try to go on with a cut stream, in milliseconds. */
@@ -37,7 +38,7 @@ export class Asking {
 
   /** Puts a question behind those that wait, and gives its turn. */
   ask(asked: Asked): Turn {
-    const turn = newTurn(asked, crypto.randomUUID(), new Date());
+    const turn = newTurn(asked, newId(), new Date());
     const conversation = this.by.read();
     this.by.write({ ...conversation, turns: [...conversation.turns, turn] });
     this.goOn();
@@ -99,7 +100,7 @@ export class Asking {
     if (this.running !== own) return;
     this.running = null;
     const ended = this.find(turn.id);
-    if (ended) this.by.ended(ended);
+    if (ended && ended.status !== "queued") this.by.ended(ended);
     this.pump();
   }
 
@@ -149,6 +150,11 @@ export class Asking {
       return;
     }
     const trouble = error instanceof AskError ? error.trouble : { ...unreachable(), kind: "lost" as const };
+    if (error instanceof AskError && error.code === "UnknownThread" && this.by.read().sessionId) {
+      // This reader has no such conversation any more: the question begins another.
+      this.by.write(withTurn({ ...this.by.read(), sessionId: null }, askAgain(turn)));
+      return;
+    }
     this.held = HOLDING.includes(trouble.kind);
     this.put({ ...settled, status: "failed", trouble });
   }

@@ -4,7 +4,7 @@ import { Asking } from "./asking.ts";
 import { Client } from "./client.ts";
 import { EMPTY, isRunning, type Conversation, type Turn, withTurn } from "./conversation.ts";
 import { Memory, tabStorage, type Desk } from "./memory.ts";
-import { placeIn, type Place } from "./place.ts";
+import { outlineOf, placeIn, type Place } from "./place.ts";
 import type { Words } from "./strings.ts";
 import type { Feedback, TableOfContents } from "./wire.ts";
 
@@ -28,6 +28,7 @@ export interface OpenQuote {
 /** As many characters a question may have. */
 export const LIMIT = 2000;
 export const NEAR_LIMIT = 1800;
+const CONTENTS = "contents";
 
 export class Chat {
   conversation: Conversation;
@@ -140,11 +141,17 @@ export class Chat {
     if (this.lookedUp) return;
     this.lookedUp = true;
     try {
-      const book = this.settings.book ?? (await this.client.firstBook());
-      if (book) this.set({ contents: await this.client.contents(book) });
+      const contents = this.memory.noted<TableOfContents>(CONTENTS) ?? (await this.fetchContents());
+      this.memory.note(CONTENTS, contents);
+      this.set({ contents });
     } catch {
       this.lookedUp = false;
     }
+  }
+
+  private async fetchContents(): Promise<TableOfContents | null> {
+    const book = this.settings.book ?? (await this.client.firstBook());
+    return book ? outlineOf(await this.client.contents(book)) : null;
   }
 
   /** Sends what the reader thinks of an answer, and tells whether that came through. */

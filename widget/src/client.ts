@@ -6,7 +6,11 @@ import type { ChatEvent, ChatRequest, Feedback, Problem, TableOfContents } from 
 
 /** A failure that the reader is told about. */
 export class AskError extends Error {
-  constructor(readonly trouble: Trouble) {
+  constructor(
+    readonly trouble: Trouble,
+    /** What the service calls it. */
+    readonly code = "",
+  ) {
     super(trouble.detail);
   }
 }
@@ -75,7 +79,7 @@ export class Client {
       if (init.signal?.aborted) throw error;
       throw new AskError(unreachable());
     }
-    if (!response.ok) throw new AskError(await troubleOf(response));
+    if (!response.ok) throw await errorOf(response);
     return response;
   }
 }
@@ -84,7 +88,7 @@ async function* received(response: Response): AsyncGenerator<Received> {
   if (!response.body) return;
   for await (const { event, data, id } of readEvents(response.body)) {
     const said = { event, data: JSON.parse(data) } as ChatEvent;
-    if (said.event === "error") throw new AskError(told(said.data, null));
+    if (said.event === "error") throw told(said.data, null);
     yield { said, id };
   }
 }
@@ -94,20 +98,16 @@ export function unreachable(): Trouble {
   return { kind: navigator.onLine ? "unreachable" : "offline", detail: "", requestId: "", retryAt: null };
 }
 
-async function troubleOf(response: Response): Promise<Trouble> {
+async function errorOf(response: Response): Promise<AskError> {
   const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
   const wait = Number(response.headers.get("Retry-After"));
   const retryAt = wait > 0 ? Date.now() + wait * 1000 : null;
   return told({ ...problem, status: response.status }, retryAt);
 }
 
-function told(problem: Partial<Problem>, retryAt: number | null): Trouble {
-  return {
-    kind: kindOf(problem),
-    detail: problem.detail ?? "",
-    requestId: problem.request_id ?? "",
-    retryAt,
-  };
+function told(problem: Partial<Problem>, retryAt: number | null): AskError {
+  const { detail = "", request_id: requestId = "", code = "" } = problem;
+  return new AskError({ kind: kindOf(problem), detail, requestId, retryAt }, code);
 }
 
 function kindOf({ status = 0, code = "" }: Partial<Problem>): Failure {

@@ -9,6 +9,7 @@ import type { Turn } from "./conversation.ts";
 import { goToSentence } from "./highlight.ts";
 import { HOME } from "./home.ts";
 import * as icons from "./icons.ts";
+import { bringIntoView, scrollToTop } from "./scrolling.ts";
 import { SelectionWatch, type Selected } from "./selection.ts";
 import { hrefOf, whereIs } from "./site.ts";
 import { directionOf, shownLanguage, wordsOf } from "./strings.ts";
@@ -21,13 +22,11 @@ import { askAbout } from "./views/selected.ts";
 import { QUESTION, type Stage, type Target } from "./views/stage.ts";
 import { secondsLeft } from "./views/trouble.ts";
 
-/** As wide as the window may be for the panel to cover it. */
-const NARROW = "(max-width: 30rem)";
+/** As small as the window has to be for the panel to cover it; the style sheet says the same. */
+const SMALL = "(max-width: 30rem), (max-height: 24rem)";
 const SECOND = 1000;
 /** What a conversation depends on. */
 const CHOICES = ["server", "key", "book", "words"] as const;
-/** Pixels between a question and the edge of the thread. */
-const MARGIN = 20;
 
 export class QuireChat extends LitElement {
   static override properties = {
@@ -54,8 +53,9 @@ export class QuireChat extends LitElement {
   private opener: HTMLElement | null = null;
   private selected: Selected | null = null;
   private ends: (() => void)[] = [];
+  private seenAt = location.pathname;
   private readonly selection = new SelectionWatch(this, (selected) => {
-    this.selected = selected;
+    this.selected = selected?.text === this.chat.desk.selection ? null : selected;
     this.requestUpdate();
   });
 
@@ -135,9 +135,10 @@ export class QuireChat extends LitElement {
   }
 
   protected override firstUpdated(): void {
+    paint(this);
     this.showDialog({ restored: true });
     const last = this.chat.conversation.turns.at(-1);
-    if (last) this.showTurn(last, "start");
+    if (last) scrollToTop(this.thread, `#turn-${last.id}`);
   }
 
   protected override updated(changed: PropertyValues): void {
@@ -154,7 +155,7 @@ export class QuireChat extends LitElement {
       return;
     }
     // A panel that covers the page keeps the focus; beside the page, and after a reload, it takes none.
-    if (matchMedia(NARROW).matches && !this.isInline && !restored) dialog.showModal();
+    if (matchMedia(SMALL).matches && !this.isInline && !restored) dialog.showModal();
     else dialog.setAttribute("open", "");
     void this.chat.lookUpContents();
   }
@@ -190,6 +191,7 @@ export class QuireChat extends LitElement {
       goTo: (event, target) => this.goTo(event, target),
       copy: copyText,
       say: (text) => this.say(text),
+      reveal: (selector) => this.reveal(selector),
       focus: (selector) => this.focusOn(selector),
       asked: (turn) => this.onAsked(turn),
     };
@@ -229,18 +231,13 @@ export class QuireChat extends LitElement {
   private onAsked(turn: Turn | null): void {
     if (!turn) return;
     this.say(turn.status === "queued" && this.chat.running ? this.chat.words.queued : this.chat.words.searching);
-    void this.updateComplete.then(() => {
-      this.showTurn(turn, this.chat.running?.id === turn.id ? "start" : "end");
-    });
+    const own = `#turn-${turn.id}`;
+    if (this.chat.running?.id !== turn.id) this.reveal(own);
+    else void this.updateComplete.then(() => scrollToTop(this.thread, own));
   }
 
-  // Within the thread alone: `scrollIntoView` would move the page and the panel, too.
-  private showTurn({ id }: Turn, edge: "start" | "end"): void {
-    const thread = this.renderRoot.querySelector(".thread");
-    const turn = thread?.querySelector(`#turn-${id}`);
-    if (!thread || !turn) return;
-    const [outer, inner] = [thread.getBoundingClientRect(), turn.getBoundingClientRect()];
-    thread.scrollTop += edge === "start" ? inner.top - outer.top - MARGIN : inner.bottom - outer.bottom + MARGIN;
+  private reveal(selector: string): void {
+    void this.updateComplete.then(() => bringIntoView(this.thread, selector));
   }
 
   private onEnd(turn: Turn): void {
@@ -276,12 +273,18 @@ export class QuireChat extends LitElement {
   }
 
   private tick(): void {
-    if (this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
+    const moved = this.seenAt !== location.pathname;
+    this.seenAt = location.pathname;
+    if (moved || this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
   }
 
   private listen(target: EventTarget, name: string, listener: EventListener): void {
     target.addEventListener(name, listener);
     this.ends.push(() => target.removeEventListener(name, listener));
+  }
+
+  private get thread(): Element | null {
+    return this.renderRoot.querySelector(".thread");
   }
 
   private get isInline(): boolean {

@@ -1,5 +1,6 @@
 // What the browser keeps for as long as the tab is open: the conversation and the reader's id.
 
+import { newId } from "./ids.ts";
 import { EMPTY, restored, type Conversation } from "./conversation.ts";
 
 const VERSION = 1;
@@ -51,17 +52,34 @@ export class Memory {
     }
   }
 
+  /** Keeps something beside the conversation, to be had again on the next page. */
+  note(name: string, value: unknown): void {
+    try {
+      this.storage?.setItem(`${this.name}.${name}`, JSON.stringify(value));
+    } catch {
+      // It can be had again from where it came.
+    }
+  }
+
+  noted<Value>(name: string): Value | null {
+    try {
+      return JSON.parse(this.storage?.getItem(`${this.name}.${name}`) ?? "null") as Value | null;
+    } catch {
+      return null;
+    }
+  }
+
   /** Gives the random id by which the service tells this reader from others who share a key. */
   readerId(): string {
     const name = `${this.name}.reader`;
     try {
       const known = this.storage?.getItem(name);
       if (known) return known;
-      const made = crypto.randomUUID();
+      const made = newId();
       this.storage?.setItem(name, made);
       return made;
     } catch {
-      return (this.fallback ??= crypto.randomUUID());
+      return (this.fallback ??= newId());
     }
   }
 

@@ -8,6 +8,12 @@ export interface Place {
   topics: string[];
 }
 
+/** Gives the contents with what the chat needs of them, small enough to be kept in the tab. */
+export function outlineOf({ book, title, entries }: TableOfContents): TableOfContents {
+  const outline = ({ kind, title, url, children }: TocEntry): TocEntry => ({ kind, title, url, children: children.map(outline) });
+  return { book, title, entries: entries.map(outline) };
+}
+
 /** Finds the page in the table of contents. */
 export function placeIn({ entries }: TableOfContents, address: string): Place | null {
   const page = pagesOf(entries).find(({ url }) => pathOf(url) === pathOf(address));

@@ -85,7 +85,6 @@ export interface TocEntry {
   kind: "part" | "chapter" | "page" | "section";
   title: string;
   url: string;
-  source_file: string;
   children: TocEntry[];
 }
 

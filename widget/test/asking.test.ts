@@ -164,6 +164,17 @@ describe("trouble", () => {
     expect(turns()[0]).toMatchObject({ status: "failed", trouble: { kind: "busy", detail: "Not now." } });
   });
 
+  it("with a conversation that is no longer the reader's begins another", async () => {
+    const gone = refuses(404, { code: "UnknownThread", detail: "No such conversation." });
+    const { ask, end, state, server, turns } = await asking(gone, streams("a", 0, 6));
+    state.conversation = { sessionId: "old", turns: [] };
+    ask("One?");
+    await end(1);
+
+    expect(server.bodies.map(({ session_id }) => session_id)).toEqual(["old", null]);
+    expect(turns()[0]?.status).toBe("done");
+  });
+
   it("of one question does not hold the next", async () => {
     const { ask, end, turns } = await asking(refuses(422, { code: "InvalidRequest", detail: "No." }), streams("a", 0, 6));
     ask("One?");

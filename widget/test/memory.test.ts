@@ -50,6 +50,13 @@ describe("what the tab remembers", () => {
     expect(memory(null).load().conversation).toEqual(EMPTY);
   });
 
+  it("keeps other things beside it", () => {
+    memory().note("contents", { title: "Book" });
+
+    expect(memory().noted("contents")).toEqual({ title: "Book" });
+    expect(memory().noted("nothing")).toBeNull();
+  });
+
   it("gives the reader one id, long enough for the service", () => {
     const id = memory().readerId();
 

@@ -52,7 +52,7 @@ describe("the sentence that an address names", () => {
 });
 
 function entry(kind: TocEntry["kind"], title: string, url: string, ...children: TocEntry[]): TocEntry {
-  return { kind, title, url, source_file: "", children };
+  return { kind, title, url, children };
 }
 
 const CONTENTS: TableOfContents = {

@@ -54,8 +54,9 @@ export const panel = css`
     color: var(--ink);
     box-shadow: var(--shade);
   }
-  @media (max-width: 30rem) {
+  @media (max-width: 30rem), (max-height: 24rem) {
     :host(:not([position="inline"])) .panel[open] {
+      overflow-y: auto;
       inset: 0;
       inline-size: 100%;
       block-size: 100dvh;
@@ -128,7 +129,7 @@ export const panel = css`
     line-height: 1.4;
   }
   .thread {
-    flex: 1;
+    flex: 1 0 8rem;
     min-block-size: 0;
     overflow-y: auto;
     overscroll-behavior: contain;

@@ -27,10 +27,10 @@ const VERDICTS: Record<Exclude<Verdict, "not_a_claim">, TemplateResult> = {
 export function answerText(stage: Stage, turn: Turn): unknown {
   const { quote } = stage.chat;
   const open = quote?.turn === turn.id ? quote : null;
-  return guard([turn.text, turn.claims, open, stage.words], () => {
+  return guard([turn.text, turn.claims, open, stage.words, location.pathname], () => {
     const by = rendering(stage, turn);
     return readBlocks(tagMarks(turn.text, turn.claims)).map((block) =>
-      guard([block.raw, holdsOpen(block.raw, open), stage.words], () => renderBlock(block, by)),
+      guard([block.raw, holdsOpen(block.raw, open), stage.words, location.pathname], () => renderBlock(block, by)),
     );
   });
 }
@@ -56,7 +56,11 @@ function rendering(stage: Stage, turn: Turn): Rendering {
 }
 
 function mark(stage: Stage, turn: Turn, claim: number, number: number, open: boolean): TemplateResult {
-  const { words, chat } = stage;
+  const { words, chat, reveal } = stage;
+  const toggle = () => {
+    chat.toggleQuote({ turn: turn.id, claim, number });
+    reveal(`#${quoteId(turn, claim, number)}`);
+  };
   const verdict = turn.claims[claim]?.verdict ?? "unsupported";
   const [first] = quotesOf(turn.claims[claim], number);
   if (!first && number !== UNPROVEN) return html`<sup>${number}</sup>`;
@@ -71,7 +75,7 @@ function mark(stage: Stage, turn: Turn, claim: number, number: number, open: boo
       aria-expanded=${open}
       aria-controls=${open ? quoteId(turn, claim, number) : nothing}
       aria-label=${first ? `${label}. ${says}` : label}
-      @click=${() => chat.toggleQuote({ turn: turn.id, claim, number })}
+      @click=${toggle}
     >${number === UNPROVEN ? "?" : number}</button>`;
 }
 

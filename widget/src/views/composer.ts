@@ -8,6 +8,9 @@ import { fill } from "../strings.ts";
 import { QUESTION, type Stage } from "./stage.ts";
 import { chipOf } from "./turn.ts";
 
+const LINE = 40;
+const MOST_ROWS = 6;
+
 export function composer(stage: Stage): TemplateResult {
   const { chat, words, focus } = stage;
   const { draft, selection } = chat.desk;
@@ -23,7 +26,7 @@ export function composer(stage: Stage): TemplateResult {
       <textarea
         id="question"
         part="input"
-        rows="1"
+        rows=${rowsOf(draft)}
         dir="auto"
         placeholder=${words.placeholder}
         aria-label=${words.question}
@@ -62,6 +65,12 @@ function onKey(stage: Stage, event: KeyboardEvent): void {
 function write({ chat }: Stage, event: Event): void {
   const field = event.currentTarget as HTMLTextAreaElement;
   chat.setDesk({ draft: field.value });
+}
+
+// For browsers that cannot size a field by its content.
+function rowsOf(draft: string): number {
+  const lines = draft.split("\n").map((line) => 1 + Math.floor(line.length / LINE));
+  return Math.min(MOST_ROWS, lines.reduce((sum, count) => sum + count, 0));
 }
 
 function counter({ words }: Stage, length: number): string {

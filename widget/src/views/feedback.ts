@@ -9,13 +9,17 @@ import type { Stage } from "./stage.ts";
 const REASONS = ["wrong", "incomplete", "off_topic", "unclear"] as const;
 
 export function thumbs(stage: Stage, turn: Turn): TemplateResult {
-  const { words, chat } = stage;
+  const { words, chat, reveal } = stage;
   const given = turn.rating?.sent ? turn.rating.verdict : null;
   const asking = chat.rating === turn.id;
+  const toggle = () => {
+    chat.set({ rating: asking ? null : turn.id });
+    reveal(".feedback");
+  };
   return html`<button type="button" class="plain" aria-label=${words.helpful} aria-pressed=${given === "up"}
       @click=${() => rate(stage, turn, "up")}>${icons.up}</button>
     <button type="button" class="plain" id=${downId(turn)} aria-label=${words.notHelpful} aria-pressed=${given === "down"}
-      aria-expanded=${asking} @click=${() => chat.set({ rating: asking ? null : turn.id })}>${icons.down}</button>`;
+      aria-expanded=${asking} @click=${toggle}>${icons.down}</button>`;
 }
 
 /** Says whether the reader's word came through. */

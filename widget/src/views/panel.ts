@@ -43,5 +43,7 @@ function headButton(label: string, icon: TemplateResult, act: () => void): Templ
 /** Gives all that a turn's looks depend on. */
 function seenBy({ chat, words }: Stage, turn: Turn): unknown[] {
   const { quote, rating } = chat;
-  return [turn, quote?.turn === turn.id ? quote : null, rating === turn.id, secondsLeft(turn.trouble), words];
+  const own = quote?.turn === turn.id ? quote : null;
+  // A page may become another without being loaded; its links then lead elsewhere.
+  return [turn, own, rating === turn.id, secondsLeft(turn.trouble), words, location.pathname];
 }

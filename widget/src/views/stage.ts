@@ -27,6 +27,8 @@ export interface Stage {
   goTo(event: Event, target: Target): void;
   copy(text: string): Promise<boolean>;
   say(text: string): void;
+  /** Scrolls to what the selector names, as far as needed, once it is shown. */
+  reveal(selector: string): void;
   /** Puts the focus on what the selector names, once it is shown. */
   focus(selector: string): void;
   /** Shows a question that was just asked. */

@@ -146,6 +146,8 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
     ui.article.replaceChildren(...ui.article.firstElementChild.childNodes);
     document.title = `${ui.article.querySelector("h1").textContent} · ${ui.title.textContent}`;
   }
+  const [published] = [...files].find(([, one]) => one === file) ?? [""];
+  ui.ask.firstElementChild?.setAttribute("page", published);
   const address = addressOf({ file, anchor });
   if (replace) history.replaceState(null, "", address);
   else if (address !== location.pathname + location.search + location.hash) history.pushState(null, "", address);
