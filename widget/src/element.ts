@@ -65,6 +65,7 @@ export class QuireChat extends LitElement {
     this.listen(document, "keydown", this.onKey as EventListener);
     this.listen(window, "pagehide", () => this.chat.leave());
     this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
+    this.listen(matchMedia(SMALL), "change", this.reopen);
     this.listen(window, "online", () => this.chat.goOn());
     this.selection.start();
     const clock = setInterval(() => this.tick(), SECOND);
@@ -146,6 +147,12 @@ export class QuireChat extends LitElement {
     this.showDialog({ restored: false });
   }
 
+  /** Shows an open panel anew, since it has come to cover the page, or no longer does. */
+  private reopen = (): void => {
+    this.renderRoot.querySelector("dialog")?.close();
+    this.requestUpdate();
+  };
+
   private showDialog({ restored }: { restored: boolean }): void {
     const dialog = this.renderRoot.querySelector("dialog");
     const { open } = this.chat.desk;
@@ -164,7 +171,8 @@ export class QuireChat extends LitElement {
   private begin(): void {
     const changed = () => this.requestUpdate();
     this.chat = new Chat(this.settings, changed, (turn) => this.onEnd(turn));
-    if (this.isInline) this.chat.desk.open = true;
+    // A panel that covers the page would hide what the reader came to this one for.
+    if (this.isInline || matchMedia(SMALL).matches) this.chat.desk.open = this.isInline;
     this.chat.goOn();
     if (this.chat.desk.open) void this.chat.lookUpContents();
   }

@@ -6,6 +6,8 @@ export type Rgb = readonly [red: number, green: number, blue: number];
 /** What text needs against its ground, by WCAG AA. */
 const READABLE = 4.5;
 const SETTLED = 400;
+/** By which attributes sites switch their colours. */
+const SWITCHES = ["class", "style", "data-theme", "data-color-mode", "data-bs-theme", "data-md-color-scheme", "data-mode"];
 
 /** Tells whether the page is light or dark: by its own word, or else by its background. */
 export function schemeOf(page: Document): Scheme {
@@ -31,7 +33,7 @@ export function watchScheme(changed: () => void): () => void {
   };
   const observer = new MutationObserver(look);
   for (const element of [document.documentElement, document.body]) {
-    observer.observe(element, { attributes: true });
+    observer.observe(element, { attributeFilter: SWITCHES });
   }
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", look);

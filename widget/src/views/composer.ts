@@ -37,8 +37,11 @@ export function composer(stage: Stage): TemplateResult {
         @input=${(event: Event) => write(stage, event)}
         @keydown=${(event: KeyboardEvent) => onKey(stage, event)}
       ></textarea>
-      ${running && !draft.trim()
+      ${running
         ? html`<button type="button" class="send" part="stop" aria-label=${words.stop} @click=${stop}>${icons.stop}</button>`
+        : nothing}
+      ${running && !length
+        ? nothing
         : html`<button type="submit" class="send" part="send" aria-label=${words.send} aria-disabled=${!length || length > LIMIT}>${icons.send}</button>`}
     </div>
     <div class="under">

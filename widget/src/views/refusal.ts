@@ -3,8 +3,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import { plainText } from "../markdown/plain.ts";
-import { nearestSources, placeOf } from "../sources.ts";
+import { nearestSources } from "../sources.ts";
 import type { Source } from "../wire.ts";
+import { sourceLink } from "./links.ts";
 import { QUESTION, type Stage } from "./stage.ts";
 
 const NEAREST = 3;
@@ -41,7 +42,7 @@ function passage(stage: Stage, source: Source): TemplateResult {
   const text = plainText(source.chunk_text);
   const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).trimEnd()}…` : text;
   return html`<li>
-    <a href=${stage.hrefOf(source.url)} @click=${(event: Event) => stage.goTo(event, source)}>${placeOf(source)}</a>
+    ${sourceLink(stage, source)}
     <p dir="auto">${preview}</p>
   </li>`;
 }
