@@ -17,7 +17,7 @@ import { styles } from "./styles/index.ts";
 import { paint } from "./painting.ts";
 import { watchScheme } from "./theme.ts";
 import { closeQuote } from "./views/answer.ts";
-import { panel } from "./views/panel.ts";
+import { panel, type Frame } from "./views/panel.ts";
 import { askAbout } from "./views/selected.ts";
 import { QUESTION, type Stage, type Target } from "./views/stage.ts";
 import { secondsLeft } from "./views/trouble.ts";
@@ -69,7 +69,11 @@ export class QuireChat extends LitElement {
     this.listen(window, "online", () => this.chat.goOn());
     this.selection.start();
     const clock = setInterval(() => this.tick(), SECOND);
-    this.ends.push(watchScheme(() => paint(this)), () => clearInterval(clock), () => this.selection.stop());
+    this.ends.push(
+      watchScheme(() => paint(this)),
+      () => clearInterval(clock),
+      () => this.selection.stop(),
+    );
     void this.updateComplete.then(() => this.askFromAddress());
   }
 
@@ -112,10 +116,14 @@ export class QuireChat extends LitElement {
       </button>
       ${askAbout(this.selected, words, () => this.takeSelection())}
       <dialog class="panel" part="panel" aria-labelledby="title" @cancel=${keepOpen} @keydown=${this.onPanelKey}>
-        ${desk.open ? panel(this.stage, { clear: () => this.clear(), close: this.isInline ? null : () => this.close() }) : nothing}
+        ${desk.open ? panel(this.stage, this.frame) : nothing}
       </dialog>
       <div class="unseen" role="log" aria-live="polite" aria-relevant="additions" aria-label=${words.answer}>
-        ${repeat([this.said], ({ id }) => id, ({ text }) => html`<p>${text}</p>`)}
+        ${repeat(
+          [this.said],
+          ({ id }) => id,
+          ({ text }) => html`<p>${text}</p>`,
+        )}
       </div>
       <i class="probe" hidden></i>
     </div>`;
@@ -129,10 +137,11 @@ export class QuireChat extends LitElement {
 
   protected override willUpdate(): void {
     const [now, wanted] = [this.chat.settings, this.settings];
-    now.page = wanted.page;
-    if (!CHOICES.some((name) => now[name] !== wanted[name])) return;
-    this.chat.leave();
-    this.begin();
+    if (CHOICES.some((name) => now[name] !== wanted[name])) {
+      this.chat.leave();
+      this.begin();
+    }
+    this.chat.page = this.page ?? null;
   }
 
   protected override firstUpdated(): void {
@@ -184,7 +193,6 @@ export class QuireChat extends LitElement {
       key: this.key ?? "",
       book: this.book ?? null,
       words: wordsOf(this.shown),
-      page: this.page ?? null,
     };
   }
 
@@ -203,6 +211,10 @@ export class QuireChat extends LitElement {
       focus: (selector) => this.focusOn(selector),
       asked: (turn) => this.onAsked(turn),
     };
+  }
+
+  private get frame(): Frame {
+    return { clear: () => this.clear(), close: this.isInline ? null : () => this.close() };
   }
 
   private goTo(event: Event, target: Target): void {
@@ -254,7 +266,8 @@ export class QuireChat extends LitElement {
   }
 
   private onKey = (event: KeyboardEvent): void => {
-    const shortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
+    const shortcut =
+      (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
     if (!shortcut) return;
     event.preventDefault();
     if (this.selection.now()) this.takeSelection();
@@ -283,7 +296,8 @@ export class QuireChat extends LitElement {
   private tick(): void {
     const moved = this.seenAt !== location.pathname;
     this.seenAt = location.pathname;
-    if (moved || this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
+    const waiting = this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0);
+    if (moved || waiting) this.requestUpdate();
   }
 
   private listen(target: EventTarget, name: string, listener: EventListener): void {

@@ -61,7 +61,11 @@ function anchorOf(url: string): Element | null {
 
 function blockOf(node: Node): HTMLElement | null {
   const element = node instanceof Element ? node : node.parentElement;
-  return element?.closest<HTMLElement>("p, li, td, th, dt, dd, pre, blockquote, figcaption, h1, h2, h3, h4, h5, h6, summary, div") ?? null;
+  return (
+    element?.closest<HTMLElement>(
+      "p, li, td, th, dt, dd, pre, blockquote, figcaption, h1, h2, h3, h4, h5, h6, summary, div",
+    ) ?? null
+  );
 }
 
 // So that reading goes on from there, also by keyboard and screen reader.

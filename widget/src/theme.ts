@@ -7,7 +7,15 @@ export type Rgb = readonly [red: number, green: number, blue: number];
 const READABLE = 4.5;
 const SETTLED = 400;
 /** By which attributes sites switch their colours. */
-const SWITCHES = ["class", "style", "data-theme", "data-color-mode", "data-bs-theme", "data-md-color-scheme", "data-mode"];
+const SWITCHES = [
+  "class",
+  "style",
+  "data-theme",
+  "data-color-mode",
+  "data-bs-theme",
+  "data-md-color-scheme",
+  "data-mode",
+];
 
 /** Tells whether the page is light or dark: by its own word, or else by its background. */
 export function schemeOf(page: Document): Scheme {
@@ -46,7 +54,9 @@ export function watchScheme(changed: () => void): () => void {
 
 /** Reads what a browser gives for a colour; `null` for one that is not opaque or not understood. */
 export function parseColour(text: string): Rgb | null {
-  const found = /^(rgba?|color)\(\s*(srgb )?([\d.]+)[,\s]+([\d.]+)[,\s]+([\d.]+)(?:\s*[,/]\s*([\d.]+%?))?\s*\)$/.exec(text);
+  const found = /^(rgba?|color)\(\s*(srgb )?([\d.]+)[,\s]+([\d.]+)[,\s]+([\d.]+)(?:\s*[,/]\s*([\d.]+%?))?\s*\)$/.exec(
+    text,
+  );
   if (!found) return null;
   const [, kind, srgb, red, green, blue, alpha = "1"] = found;
   if (parseFloat(alpha) < 1 || (kind === "color" && !srgb)) return null;

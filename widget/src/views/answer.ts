@@ -42,8 +42,7 @@ function holdsOpen(raw: string, open: unknown): unknown {
 
 function rendering(stage: Stage, turn: Turn): Rendering {
   const { chat, words } = stage;
-  const isOpen = (claim: number, number: number) =>
-    isSameQuote(chat.quote, { turn: turn.id, claim, number });
+  const isOpen = (claim: number, number: number) => isSameQuote(chat.quote, { turn: turn.id, claim, number });
   return {
     mark: (claim, number) => mark(stage, turn, claim, number, isOpen(claim, number)),
     isOpen,

@@ -67,7 +67,10 @@ function timeOf({ language }: Stage, { answeredAt }: Turn): unknown {
   if (!answeredAt) return nothing;
   const at = new Date(answeredAt);
   const today = at.toDateString() === new Date().toDateString();
-  const short = new Intl.DateTimeFormat(language, today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" });
+  const short = new Intl.DateTimeFormat(
+    language,
+    today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" },
+  );
   const whole = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "medium" });
   return html`<time class="faint" datetime=${answeredAt} title=${whole.format(at)}>${short.format(at)}</time>`;
 }

@@ -20,11 +20,13 @@ export function refusal(stage: Stage, turn: Turn): TemplateResult {
   return html`<div class="refusal" part="refusal">
     ${missed ? html`<p><strong>${missed}</strong></p>` : nothing}
     <p dir="auto">${said}</p>
-    ${nearest.length
-      ? html`<ul class="nearest" aria-label=${words.nearest}>
+    ${
+      nearest.length
+        ? html`<ul class="nearest" aria-label=${words.nearest}>
           ${nearest.map((source) => passage(stage, source))}
         </ul>`
-      : nothing}
+        : nothing
+    }
     ${turn.offersBook ? offer(stage, turn) : nothing}
   </div>`;
 }
