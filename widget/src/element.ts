@@ -9,6 +9,7 @@ import type { Turn } from "./conversation.ts";
 import { goToSentence } from "./highlight.ts";
 import { HOME } from "./home.ts";
 import * as icons from "./icons.ts";
+import { makeWay } from "./peek.ts";
 import { bringIntoView, scrollToTop } from "./scrolling.ts";
 import { SelectionWatch, type Selected } from "./selection.ts";
 import { hrefOf, whereIs } from "./site.ts";
@@ -227,7 +228,10 @@ export class QuireChat extends LitElement {
     event.preventDefault();
     const covering = this.renderRoot.querySelector("dialog:modal") !== null;
     if (covering) this.close();
-    void this.updateComplete.then(() => goToSentence(hrefOf(target.url)));
+    void this.updateComplete.then(() => {
+      const shown = goToSentence(hrefOf(target.url));
+      if (shown && !this.isInline) makeWay(this, this.renderRoot.querySelector("dialog[open]"), shown);
+    });
   }
 
   private clear(): void {
