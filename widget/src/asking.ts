@@ -121,7 +121,7 @@ export class Asking {
       const wait = TRIES[tries - 1];
       if (!turn.lastEventId || wait === undefined) throw new AskError({ ...unreachable(), kind: "lost" });
       this.put({ ...turn, reconnecting: true });
-      await pause(wait, signal);
+      await (navigator.onLine ? pause(wait, signal) : online(signal));
     }
   }
 
@@ -184,6 +184,14 @@ export class Asking {
 // Whatever is no word of the service is the network's.
 function isCut(error: unknown): boolean {
   return !(error instanceof AskError) || error.trouble.kind === "offline" || error.trouble.kind === "unreachable";
+}
+
+/** Waits for the network to come back. */
+function online(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    addEventListener("online", () => resolve(), { once: true, signal });
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
 }
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
