@@ -40,6 +40,8 @@ class Checking:
             if NOT_IN_BOOK in piece.text:
                 work.declined = True
                 continue
+            if piece.kind == "sentence" and work.has_judged(piece.text):
+                continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
             if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
                 work.leading.append((text, claim))
