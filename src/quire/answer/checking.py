@@ -47,6 +47,8 @@ class Checking:
             piece = without_links(written)
             if not piece.text.strip():
                 continue  # a picture, or an address and nothing else
+            if piece.kind == "sentence" and work.has_judged(piece.text):
+                continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
             if obeys(claim, work.evidence):
                 yield work.withhold(self._told(refused(claim)))
