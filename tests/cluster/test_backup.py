@@ -87,7 +87,12 @@ def ask(address: str, message: str, session: str | None = None) -> dict:
 def read(address: str, session: str) -> list[dict]:
     reply = httpx.get(f"{address}/threads/{session}", timeout=BOUND)
     assert reply.status_code == 200, reply.text
-    return reply.json()["messages"]
+    # Whether a reader has got an answer is written down within a minute, perhaps after the backup.
+    return [
+        {name: one[name] for name in ("id", "role", "content", "timestamp", "confidence")}
+        | {"claims": one["record"].get("claims"), "passages": one["record"].get("passages")}
+        for one in reply.json()["messages"]
+    ]
 
 
 def destroy(nodes: list[Node], postgres: Postgres, hosts: Installation) -> None:
