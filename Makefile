@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
+.PHONY: help run test services fuzz schemathesis kill cluster browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and
 
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
+
+cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
+	$(BIN)/pytest -m cluster -q -rs --durations=0
 
 browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
 	$(BIN)/pytest -m browser -s -q -rs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
+from quire.ports import Answerer, Embedder, Judge, Library, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quire.answer.models import ModelFor
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
+    from quire.answer.shared import SharedAnswers
     from quire.index.server import Server
     from quire.index.shelf import Shelf
     from quire.ingest.pipeline import Progress
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
+DEPENDED_ON = {"embedder", "embedding", "model", "search", "answer", "books", "workflows"}
+"""The settings by which an answer may differ."""
 
 
 def books_folder(settings: Settings) -> Path:
@@ -179,6 +182,8 @@ class Services:
     receipts: "Receipts"
     workflows: Mapping[str, Answerer] = field(default_factory=dict)
     """An answerer for each workflow, by its id."""
+    shared: "SharedAnswers | None" = None
+    """What is remembered together with other processes."""
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -191,6 +196,8 @@ class Services:
         at: TracebackType | None,
     ) -> None:
         await self.threads.close()
+        if self.shared:
+            await self.shared.close()
         self.library.close()
 
 
@@ -244,6 +251,28 @@ def build_workflows(
     return made
 
 
+def build_by_book(
+    settings: Settings,
+    library: Library,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> Answerer:
+    """Make the answerer of all books, each as it is set for it.
+
+    Raises:
+        BadSettings: a book names a model that does not exist.
+    """
+    from quire.answer.bybook import ByBook
+
+    general = answering(None, settings.answer)
+    named: dict[str, Answerer] = {}
+    for one in settings.books:
+        try:
+            named[one.name] = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The book {one.name!r} cannot be served: {error}") from error
+    return ByBook(general, named, library) if named else general
+
+
 def build(
     settings: Settings,
     say: Say = lambda _: None,
@@ -276,7 +305,7 @@ def build(
         chosen = (name, choose_model(name, evidence)) if name else model
         return Pipeline(library, searcher, judge, threads, chosen, options)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     workflows = build_workflows(settings, threads, answering)
     services = Services(
@@ -293,16 +322,42 @@ def with_cache(services: Services, model: str) -> Services:
     if not options.answers:
         return services
 
-    def cached(answerer: Answerer) -> Answerer:
+    shared = build_shared_answers(services.settings)
+    # Hosts that are set up in another way share nothing by mistake.
+    told = services.settings.model_dump_json(include=DEPENDED_ON)
+
+    def cached(answerer: Answerer, workflow: str = "") -> Answerer:
         library, threads = services.library, services.threads
-        return CachedAnswerer(answerer, library, threads, model=model, options=options)
+        return CachedAnswerer(
+            answerer,
+            library,
+            threads,
+            model=model,
+            options=options,
+            shared=shared.within(f"{told} {workflow}") if shared else None,
+        )
 
     return replace(
         services,
         answerer=cached(services.answerer),
         # Each remembers for itself: another workflow may have another model or instructions.
-        workflows={name: cached(answerer) for name, answerer in services.workflows.items()},
+        workflows={name: cached(one, name) for name, one in services.workflows.items()},
+        shared=shared,
     )
+
+
+def build_shared_answers(settings: Settings) -> "SharedAnswers | None":
+    """Make what processes remember together, if there is a place for it; nothing is opened yet.
+
+    Raises:
+        BadSettings: `QUIRE_REDIS_URL` cannot be used.
+    """
+    from quire.answer.shared import SharedAnswers
+
+    if not settings.redis_url:
+        return None
+    timeout, keep = settings.limits.redis_timeout_seconds, settings.cache.ttl_seconds
+    return SharedAnswers(settings.redis_url.get_secret_value(), timeout=timeout, keep=keep)
 
 
 def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:

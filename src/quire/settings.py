@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from quire.access.options import AccessOptions, LimitOptions
+from quire.answer.bybook import BookOptions, named_once
 from quire.answer.options import AnswerOptions, CacheOptions
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
@@ -88,6 +89,8 @@ class Settings(BaseSettings):
     answer: AnswerOptions = AnswerOptions()
     workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
     """Named configurations of the agent, best declared in `quire.toml`."""
+    books: Annotated[tuple[BookOptions, ...], AfterValidator(named_once)] = ()
+    """What is different for single books, best declared in `quire.toml`."""
     threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
     access: AccessOptions = AccessOptions()

@@ -18,3 +18,11 @@ KEYS = Table(
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
 )
+
+# A table of its own: one that is missing is made, and a column that is missing would not be.
+KEY_BOOKS = Table(
+    "access_key_books",
+    METADATA,
+    Column("key_id", String(20), primary_key=True),
+    Column("book", String(64), primary_key=True),
+)

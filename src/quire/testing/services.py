@@ -7,8 +7,13 @@ from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
-from quire.compose import Services, books_folder, build_threads, build_workflows
-from quire.index.library import DiskLibrary
+from quire.compose import (
+    Services,
+    build_by_book,
+    build_library,
+    build_threads,
+    build_workflows,
+)
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
 from quire.retrieve.evidence import EvidenceReader
@@ -30,10 +35,13 @@ def build_services(
     options: AnswerOptions | None = None,
     workflows: tuple[WorkflowOptions, ...] = DEFAULT_WORKFLOWS,
 ) -> Services:
-    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
+    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`.
+
+    The other settings are read as always, so that the books may be on a server.
+    """
     settings = Settings(data_dir=data_dir, answer=options or AnswerOptions(), workflows=workflows)
     embedder = embedder or HashEmbedder()
-    library = DiskLibrary(books_folder(settings), embedder=embedder.id)
+    library = build_library(settings, embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
     threads = build_threads(settings)
@@ -44,7 +52,7 @@ def build_services(
         used = (name, choose_model(name, evidence)) if name else chosen
         return Pipeline(library, searcher, judge, threads, used, answer)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
     return Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)

@@ -82,8 +82,9 @@ class SqlThreadStore:
     @asynccontextmanager
     async def turn(self, thread_id: str) -> AsyncIterator[None]:
         """Hold the thread for one question and its answer, so that turns never interleave."""
+        # Here a lock of this process, which is fair and costs nothing; then one for all of them.
         lock = self._locks.setdefault(thread_id, asyncio.Lock())
-        async with lock:
+        async with lock, self.alive.hold(thread_id):
             yield
 
     async def resume(

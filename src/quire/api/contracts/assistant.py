@@ -17,9 +17,13 @@ MAX_TURNS = 10
 SESSION_TIMEOUT = timedelta(minutes=30)
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
+MAX_BOOKS = 20
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH), SAYS
 ]
+
+
+BookName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class AssistantRequest(Sent):
@@ -80,6 +84,8 @@ class SearchRequest(Sent):
     """Where to search."""
     book: str | None = Field(None, max_length=64)
     """Which book; may be left out where there is only one."""
+    books: list[BookName] | None = Field(None, min_length=1, max_length=MAX_BOOKS)
+    """Several books to search at once, in place of `book`."""
 
 
 class SearchHit(AssistantSource):
@@ -93,6 +99,8 @@ class SearchHit(AssistantSource):
     """Title of the section."""
     url: str
     """Its section on the published site."""
+    book: str
+    """The book it stands in."""
 
 
 class SearchResponse(Wire):
@@ -183,4 +191,5 @@ def _hit(hit: Hit) -> SearchHit:
         chapter=chunk.chapter,
         section=chunk.section,
         url=chunk.url,
+        book=chunk.book,
     )
