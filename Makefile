@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill cluster browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
+.PHONY: Every target that `make help` shows does something, and names no file. .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST))) help run test services fuzz schemathesis kill cluster browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -20,7 +20,7 @@ test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
 
-services: ## install the servers that tests run for real (Redis), where apt and root are there
+services: ## install what tests run for real (Redis, Chromium), where apt and root are there
 	@.ci/services
 
 fuzz: $(DEV) ## look for new cases that break a property
@@ -35,12 +35,15 @@ kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite
 cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
 	$(BIN)/pytest -m cluster -q -rs --durations=0
 
-browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
-	$(BIN)/pytest -m browser -s -q -rs
+browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
+	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
 	  tests/ingest/test_sphinx_build.py
+
+widget: ## check, test and build the chat on the page (needs Node 20 and npm)
+	cd widget && npm ci && npm run check && npm test && npm run build
 
 check: test ## what CI runs
 
@@ -79,6 +82,13 @@ bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside emb
 bench-verification: $(READY) ## what checking every sentence costs a streamed answer
 	$(BIN)/python benchmarks/verification.py
 
+MODEL ?= qwen
+bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen, 1.1 GB, or smollm2) and with the embedded one
+	$(BIN)/python benchmarks/models.py $(MODEL)
+
+bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
+	$(BIN)/python benchmarks/faults.py
+
 bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
 	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 
@@ -99,7 +109,7 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
-	rm -rf $(VENV) .quire .node
+	rm -rf $(VENV) .quire .node .models
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Self
 from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Library, Reader, ThreadStore
+from quire.ports import Answerer, Embedder, FeedbackStore, Judge, Library, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
     from quire.access.limits import Limiter
     from quire.access.ring import Keyring
     from quire.access.store import SqlKeyStore
-    from quire.answer.models import ModelFor
+    from quire.answer.budget import Spending
+    from quire.answer.models import ModelFor, Writers
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
     from quire.answer.shared import SharedAnswers
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.streams.journal import Journal
+    from quire.threads.database import Database
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
-DEPENDED_ON = {"embedder", "embedding", "model", "search", "answer", "books", "workflows"}
+THREADS, STREAMS = "threads.db", "streams.db"
+DEPENDED_ON = {"embedder", "embedding", "model", "search", "answer", "llm", "books", "workflows"}
 """The settings by which an answer may differ."""
 
 
@@ -132,6 +135,13 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
 
 
+def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
+    """Make the store of what readers think, in the database of the conversations."""
+    from quire.threads.feedback import SqlFeedbackStore
+
+    return SqlFeedbackStore(threads)
+
+
 def build_keys(settings: Settings) -> "SqlKeyStore":
     """Make the store of keys; nothing is opened yet."""
     from quire.access.store import SqlKeyStore
@@ -166,7 +176,15 @@ def build_journal(settings: Settings) -> "Journal":
     from quire.streams.journal import Journal
 
     # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(_database(settings, "streams.db"))
+    return Journal(_database(settings, STREAMS))
+
+
+def build_databases(settings: Settings) -> "tuple[Database, ...]":
+    """Make every database that has tables of Quire; nothing is opened yet."""
+    from quire.threads.database import Database
+
+    urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
+    return tuple(Database(url, pool_size=0) for url in urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +200,8 @@ class Services:
     receipts: "Receipts"
     workflows: Mapping[str, Answerer] = field(default_factory=dict)
     """An answerer for each workflow, by its id."""
+    writers: tuple["Writers", ...] = ()
+    """All models that may be asked."""
     shared: "SharedAnswers | None" = None
     """What is remembered together with other processes."""
 
@@ -195,10 +215,21 @@ class Services:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        for writers in self.writers:
+            await writers.close()
         await self.threads.close()
         if self.shared:
             await self.shared.close()
         self.library.close()
+
+
+def build_spending(settings: Settings) -> "Spending":
+    """Make the account of what models cost in a day."""
+    from quire.answer.budget import Spending
+
+    llm = settings.llm
+    folder = settings.data_dir.expanduser() / "spending"
+    return Spending(folder, tokens=llm.day_tokens, dollars=llm.day_dollars)
 
 
 def build_judge(settings: Settings) -> Judge:
@@ -288,7 +319,7 @@ def build(
         BadSettings: a setting names something that does not exist.
     """
     # Imported here: the agent stack takes seconds to load, and ingest does without it.
-    from quire.answer.models import choose_model
+    from quire.answer.models import Writers, choose_writers, sole_writer
     from quire.answer.pipeline import Pipeline
     from quire.answer.receipts import Receipts
     from quire.retrieve.evidence import EvidenceReader
@@ -298,12 +329,17 @@ def build(
     evidence = EvidenceReader(build_reader(settings))
     searcher = build_searcher(settings, _remembering(embedder, settings, cached), evidence)
     threads = build_threads(settings)
-    model = model or (settings.model, choose_model(settings.model, evidence))
+    spending = build_spending(settings)
+    chosen: dict[str, Writers] = {}
+    if model:
+        chosen[settings.model] = sole_writer(*model, settings.llm)
     judge = build_judge(settings)
 
     def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
-        chosen = (name, choose_model(name, evidence)) if name else model
-        return Pipeline(library, searcher, judge, threads, chosen, options)
+        name = name or settings.model
+        if name not in chosen:
+            chosen[name] = choose_writers(name, evidence, settings.llm, spending)
+        return Pipeline(library, searcher, judge, threads, chosen[name], options)
 
     pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
@@ -311,7 +347,8 @@ def build(
     services = Services(
         settings, embedder, library, searcher, threads, pipeline, receipts, workflows
     )
-    return with_cache(services, model[0]) if cached else services
+    services = replace(services, writers=tuple(chosen.values()))
+    return with_cache(services, chosen[settings.model].name) if cached else services
 
 
 def with_cache(services: Services, model: str) -> Services:
@@ -367,7 +404,7 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
     return CachedEmbedder(embedder, size) if size else embedder
 
 
-def _database(settings: Settings, name: str = "threads.db") -> str:
+def _database(settings: Settings, name: str = THREADS) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()

@@ -32,10 +32,14 @@
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
+    + ModelRefused
     + ModelMisbehaved
+    + BudgetSpent
   x AccessDenied
     + KeyNeeded
+      . WrongKey
     + NotAllowed
+    + WrongHost
   x TooBusy
     + RateLimited
     + LimitsUnavailable
@@ -234,8 +238,26 @@ class ModelTimedOut(ModelError):
     retryable = True
 
 
+class ModelRefused(ModelError):
+    """The model's server refuses the key, the name of the model, or the request."""
+
+    advice = "Ask the operator of the service: `quire doctor` shows what is wrong."
+
+
 class ModelMisbehaved(ModelError):
     """The model's output cannot be used."""
+
+
+class BudgetSpent(ModelError):
+    """What the models may cost in a day has been spent."""
+
+    retryable = True
+    advice = "Ask again tomorrow, or have the operator raise the budget."
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        """Say in how many seconds there is a new budget."""
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class AccessDenied(QuireError):
@@ -248,10 +270,20 @@ class KeyNeeded(AccessDenied):
     advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
 
 
+class WrongKey(KeyNeeded):
+    """A key was given, and it is not known, has expired, or was revoked."""
+
+
 class NotAllowed(AccessDenied):
     """The key holds, but not for this."""
 
     advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class WrongHost(AccessDenied):
+    """The service was called by a name that is not its own."""
+
+    advice = "Call it as `localhost`; the operator may allow other names."
 
 
 class TooBusy(QuireError):

@@ -8,7 +8,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
+from quire.conversation import (
+    AnswerEntry,
+    Caller,
+    Feedback,
+    FeedbackEntry,
+    Message,
+    ReaderVerdict,
+    Thread,
+    ThreadState,
+)
 from quire.domain import Answer, AnswerState, Chunk, Contents, Filters, Question, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
@@ -164,6 +173,10 @@ class ThreadStore(Protocol):
         """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        ...
+
     def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...
@@ -200,12 +213,35 @@ class ThreadStore(Protocol):
         """Give threads without their messages, the newest activity first."""
         ...
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
-        """Give a thread the summary that someone wrote for it; `False` if there is none."""
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
+        """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
+        """
         ...
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
+        ...
+
+
+class FeedbackStore(Protocol):
+    """What readers think of answers."""
+
+    async def give(self, feedback: Feedback, *, owner: Caller = None) -> None:
+        """Keep what a reader thinks, in place of what they thought of that answer before.
+
+        Raises:
+            UnknownAnswer: there is none of that id that the caller may see.
+        """
+        ...
+
+    async def list(
+        self, *, verdict: ReaderVerdict | None, limit: int, offset: int
+    ) -> Sequence[FeedbackEntry]:
+        """Give what readers think, of one verdict if it is named, the newest first."""
         ...
 
 

@@ -17,7 +17,7 @@ from pydantic_settings import (
 
 from quire.access.options import AccessOptions, LimitOptions
 from quire.answer.bybook import BookOptions, named_once
-from quire.answer.options import AnswerOptions, CacheOptions
+from quire.answer.options import AnswerOptions, CacheOptions, LlmOptions
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
 from quire.index.options import EmbeddingOptions, IndexOptions
@@ -67,7 +67,9 @@ class Settings(BaseSettings):
     book: str | None = None
     """The book that questions are about when they name none."""
     model: str = "embedded"
-    """Who writes the answers: `embedded` quotes the book and needs nothing."""
+    """Who writes the answers: `embedded` quotes the book and needs nothing; `openai/MODEL`, or
+    `PROVIDER/MODEL` for any provider of LiteLLM; or several, separated by commas, in the order in
+    which they are asked."""
     embedder: str = "embedded"
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
     database_url: SecretStr | None = None
@@ -87,6 +89,7 @@ class Settings(BaseSettings):
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
+    llm: LlmOptions = LlmOptions()
     workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
     """Named configurations of the agent, best declared in `quire.toml`."""
     books: Annotated[tuple[BookOptions, ...], AfterValidator(named_once)] = ()

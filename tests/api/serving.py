@@ -50,7 +50,7 @@ async def serving(
     app = create_app(with_settings(services, **changes))
     async with LifespanManager(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 4711))
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client
 
 

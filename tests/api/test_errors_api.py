@@ -18,6 +18,8 @@ from quire.settings import ServeOptions
 from tests.api.serving import ASKED, ORIGIN, serving
 
 JSON = {"content-type": "application/json"}
+PROBLEM = "application/problem+json"
+EACH = {"401", "403", "413", "415", "422", "429", "500", "503"}
 SHAPE = {"type", "title", "status", "detail", "code", "suggested_action", "request_id"}
 LARGE = b'{"message": "' + b"x" * 100_000 + b'"}'
 
@@ -113,12 +115,16 @@ async def test_the_one_shape_is_described_for_every_route(client: httpx.AsyncCli
     schema = (await client.get("/openapi.json")).json()
 
     assert set(schema["components"]["schemas"]["Problem"]["required"]) == SHAPE - {"type"}
-    for operations in schema["paths"].values():
+    for path, operations in schema["paths"].items():
+        own = path.startswith("/v1/")  # what clients of OpenAI call is described as they know it
+        shape, statuses = ("application/json", EACH - {"422"}) if own else (PROBLEM, EACH)
         for operation in operations.values():
-            for status in ("401", "403", "413", "415", "422", "429", "500", "503"):
+            for status in statuses:
                 content = operation["responses"][status]["content"]
-                if "application/problem+json" not in content:
+                if shape not in content:
                     assert operation["tags"] == ["health"]
+                elif own:
+                    assert content[shape]["schema"]["$ref"].endswith("/OpenAIError")
 
 
 async def test_a_body_that_does_not_arrive_is_not_waited_for(
@@ -155,7 +161,7 @@ async def test_a_chunked_body_is_cut_off_at_the_limit_over_a_real_socket(tiny: S
 async def _send(port: int, *, chunks: int) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(
-        b"POST /chat/run HTTP/1.1\r\nHost: quire\r\nContent-Type: application/json\r\n"
+        b"POST /chat/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"

@@ -42,6 +42,7 @@ async def doors(client: httpx.AsyncClient, thread: str, answer: str, session: st
     ]
     found = [await client.get(path) for path in reads]
     found.append(await client.post(f"/answers/{answer}/replay"))
+    found.append(await client.post("/feedback", json={"answer_id": answer, "verdict": "down"}))
     found.append(await client.patch(f"/threads/{thread}", json={"topic_summary": "mine"}))
     found += [await client.delete(path) for path in reads[:1] + reads[4:]]
     return {reply.status_code for reply in found}
@@ -72,3 +73,31 @@ async def test_one_key_can_do_nothing_with_what_another_asked(
     assert continued.status_code == 404
     assert after.json()["message_count"] == thread["message_count"]
     assert after.json()["topic_summary"] != "mine"
+
+
+async def test_what_a_chat_client_asked_is_its_own_as_well(services: Services) -> None:
+    hers, his = bearer(await new_key(services)), bearer(await new_key(services))
+    body = {"model": "tiny", "messages": [{"role": "user", "content": test_seed_003.COVERED}]}
+    async with serving(services) as client:
+        path = "/v1/chat/completions"
+        whole = await client.post(path, json=body, headers=hers)
+        streamed = await client.post(path, json=body | {"stream": True}, headers=hers)
+        answers = [
+            whole.json()["quire"]["answer_id"],
+            streamed.text.partition("chatcmpl-")[2].partition('"')[0],
+        ]
+        threads = (await client.get("/threads", headers=hers)).json()
+        own = [(await client.get(f"/answers/{one}", headers=hers)).status_code for one in answers]
+        client.headers.update(his)
+
+        listed = (await client.get("/threads")).json()
+        seen = [
+            await doors(client, thread["thread_id"], answer, None)
+            for thread in threads
+            for answer in answers
+        ]
+
+    assert own == [200, 200]
+    assert len(threads) == 2
+    assert listed == []
+    assert seen == [{404}] * 4

@@ -9,9 +9,10 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.access.keys import Key
-from quire.access.tables import KEY_BOOKS, KEYS, METADATA
+from quire.access.tables import KEY_BOOKS, KEYS
 from quire.errors import BadRequest, StoreUnavailable, UnknownKey
-from quire.threads.database import make_engine, read_url, store_errors
+from quire.threads.database import Database
+from quire.threads.migrate import upgrade
 
 UNAVAILABLE = "Keys cannot be read or stored right now."
 
@@ -22,8 +23,8 @@ class SqlKeyStore:
     def __init__(self, url: str) -> None:
         """Use the database at `url`; a connection is made for each call and kept by none."""
         # Keys are read once in a while, by a service that remembers them: no pool is worth it.
-        self._engine = make_engine(read_url(url), pool_size=0)
-        self._made = False
+        self._database = Database(url, pool_size=0, down=UNAVAILABLE)
+        self._upgraded = False
 
     async def all(self) -> Sequence[Key]:
         """Give every key, also those that no longer hold, the oldest first."""
@@ -67,25 +68,14 @@ class SqlKeyStore:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         try:
-            await self._make()
-            async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
+            if not self._upgraded:
+                await upgrade(self._database)
+                self._upgraded = True
+            async with self._database.writing() as connection:
                 yield connection
         except StoreUnavailable:
-            self._made = False  # another database may stand there when it is back
+            self._upgraded = False  # another database may stand there when it is back
             raise
-
-    async def _make(self) -> None:
-        """Create the table; a process that starts at the same moment may be doing the same."""
-        for tries in (1, 0):
-            if self._made:
-                return
-            try:
-                async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
-                    await connection.run_sync(METADATA.create_all)
-                self._made = True
-            except StoreUnavailable:
-                if not tries:
-                    raise
 
 
 def _row(key: Key) -> dict[str, Any]:

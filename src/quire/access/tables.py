@@ -1,10 +1,8 @@
 """The table of keys, beside the conversations in the same database."""
 
-from sqlalchemy import JSON, Column, MetaData, String, Table
+from sqlalchemy import JSON, Column, String, Table
 
-from quire.threads.tables import UtcDateTime
-
-METADATA = MetaData()
+from quire.threads.tables import METADATA, UtcDateTime
 
 KEYS = Table(
     "access_keys",
@@ -19,7 +17,6 @@ KEYS = Table(
     Column("revoked_at", UtcDateTime),
 )
 
-# A table of its own: one that is missing is made, and a column that is missing would not be.
 KEY_BOOKS = Table(
     "access_key_books",
     METADATA,

@@ -2,16 +2,17 @@
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 from uuid import uuid4
 
 from agents import (
     Agent,
     Model,
+    ModelSettings,
     RunConfig,
     RunContextWrapper,
     Runner,
@@ -19,15 +20,21 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from agents.exceptions import AgentsException, MaxTurnsExceeded
-from openai import APITimeoutError, OpenAIError
+from agents.exceptions import (
+    AgentsException,
+    InputGuardrailTripwireTriggered,
+    MaxTurnsExceeded,
+)
 from openai.types.responses import ResponseTextDeltaEvent
 
-from quire.answer.instructions import INSTRUCTIONS, SELECTION_INSTRUCTIONS
-from quire.answer.passages import numbered_to_json, passages_to_json
+from quire.answer.guardrails import question_guardrail
+from quire.answer.instructions import INSTRUCTIONS, PLAIN_INSTRUCTIONS, SELECTION_INSTRUCTIONS
+from quire.answer.options import CONTEXT_TOKENS
+from quire.answer.passages import numbered_to_json, passages_to_json, passages_to_prompt
 from quire.domain import Chunk, Hit
-from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, UnknownPage
+from quire.errors import ModelMisbehaved, UnknownPage
 from quire.ports import Index
+from quire.prose.plain import well_formed
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.retrieve.search import opened_hits
 from quire.telemetry.metrics import TOKENS
@@ -36,7 +43,6 @@ from quire.telemetry.spans import span
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
-LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -48,8 +54,16 @@ class Evidence:
     search: Search
     index: Index
     """The book that the tools beside the search read in."""
+    question: str = ""
+    """What is asked, standing alone."""
     instructions: str = ""
     """What the operator tells the agent besides Quire's own instructions, which come first."""
+    selected: bool = False
+    """Whether the reader selected the text, which then is all there is."""
+    room: int = CONTEXT_TOKENS
+    """How many tokens all passages together may have."""
+    refusal: str = ""
+    """Why the question was not passed on to the model."""
     tokens_used: int | None = None
     """What the model took to write, where it counts that."""
 
@@ -107,7 +121,7 @@ async def read_section(context: RunContextWrapper[Evidence], section: str, start
         opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
-    numbered = context.context.number(opened.passages)
+    numbered = context.context.number(_at_once(opened.passages, context.context.room))
     return numbered_to_json(numbered, start=opened.start, total=opened.total)
 
 
@@ -115,6 +129,10 @@ AGENT: Agent[Evidence] = Agent(
     name="Quire",
     instructions=INSTRUCTIONS,
     tools=[search_textbook, table_of_contents, read_section],
+    input_guardrails=[question_guardrail],
+)
+PLAIN_AGENT: Agent[Evidence] = Agent(
+    name="Quire", instructions=PLAIN_INSTRUCTIONS, input_guardrails=[question_guardrail]
 )
 
 
@@ -129,43 +147,51 @@ SELECTION_AGENT: Agent[Evidence] = Agent(
     instructions=SELECTION_INSTRUCTIONS,
     # No tool that reaches the book: what is not offered cannot be called.
     tools=[read_selection],
+    input_guardrails=[question_guardrail],
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How a model is called."""
+
+    tools: bool = True
+    """Whether it is offered tools; without, it gets the passages and the question in one prompt."""
+    max_turns: int = 4
+    settings: ModelSettings = field(default_factory=ModelSettings)
+
+
 async def draft(
-    question: str,
     evidence: Evidence,
     *,
     model: Model,
-    max_turns: int,
-    selected: bool = False,
+    calling: Calling = Calling(),  # noqa: B008 - frozen
     session: Session | None = None,
 ) -> AsyncGenerator[str, None]:
-    """Run the agent and give its text as it comes.
+    """Run the agent on a question with its evidence, and give its text as it comes.
 
     The first search has been made: it stands in the conversation as a finished tool call. If the
-    reader `selected` a text, that is what has been read, and the agent has no other tool. A
-    `session` is what the agent remembers of the conversation.
+    reader selected a text, that is what has been read, and the agent has no other tool. A
+    `session` is what the agent remembers of the conversation. A question that a guardrail stops
+    gives no text, and the evidence says why.
 
     Raises:
         ModelError: the model failed or went on for too long.
     """
-    agent = SELECTION_AGENT if selected else AGENT
-    if evidence.instructions:
-        agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
-    items = _opening(question, evidence, selected=selected)
-    config = RunConfig(model=model, tracing_disabled=True)
+    result = None
     async with _model_errors():
-        result = Runner.run_streamed(
-            agent,
-            items,
-            context=evidence,
-            max_turns=max_turns,
-            run_config=config,
-            session=session,
-        )
-        message = ""
         try:
+            result = Runner.run_streamed(
+                _agent(evidence, calling),
+                _opening(evidence, calling),
+                context=evidence,
+                max_turns=calling.max_turns,
+                run_config=RunConfig(
+                    model=model, model_settings=calling.settings, tracing_disabled=True
+                ),
+                session=session,
+            )
+            message, half = "", ""
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
                     event.data, ResponseTextDeltaEvent
@@ -173,27 +199,50 @@ async def draft(
                     if message not in ("", event.data.item_id):
                         yield "\n\n"  # what was said before a search is no part of what follows
                     message = event.data.item_id
-                    yield event.data.delta
+                    text, half = _whole(half + event.data.delta)
+                    yield text
             evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
+        except InputGuardrailTripwireTriggered:
+            return
         finally:
-            # Leaving the events does not stop the run; only this does.
-            result.cancel()
-            used = result.context_wrapper.usage
-            TOKENS.labels("input").inc(used.input_tokens)
-            TOKENS.labels("output").inc(used.output_tokens)
+            if result is not None:
+                # Leaving the events does not stop the run; only this does.
+                result.cancel()
+                used = result.context_wrapper.usage
+                TOKENS.labels("input").inc(used.input_tokens)
+                TOKENS.labels("output").inc(used.output_tokens)
 
 
-def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
+def _whole(text: str) -> tuple[str, str]:
+    """Give text that can be kept and sent, and half of a character whose end is yet to come."""
+    cut = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
+    return well_formed(text[:cut].replace("\0", "�")), text[cut:]
+
+
+def _agent(evidence: Evidence, calling: Calling) -> Agent[Evidence]:
+    agent = AGENT if calling.tools else PLAIN_AGENT
+    if evidence.selected:
+        agent = SELECTION_AGENT if calling.tools else SELECTION_AGENT.clone(tools=[])
+    if not evidence.instructions:
+        return agent
+    return agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
+
+
+def _opening(evidence: Evidence, calling: Calling) -> list[Any]:
     """Give the question, and the first search or the selection as a finished tool call."""
-    tool = read_selection if selected else search_textbook
+    if not calling.tools:
+        prompt = passages_to_prompt(evidence.hits, evidence.question)
+        return [{"role": "user", "content": prompt}]
+    tool = read_selection if evidence.selected else search_textbook
     call = f"call_{uuid4().hex}"
+    arguments = {} if evidence.selected else {"query": evidence.question}
     return [
-        {"role": "user", "content": question},
+        {"role": "user", "content": evidence.question},
         {
             "type": "function_call",
             "call_id": call,
             "name": tool.name,
-            "arguments": "{}" if selected else json.dumps({"query": question}),
+            "arguments": json.dumps(arguments),
         },
         {
             "type": "function_call_output",
@@ -201,6 +250,12 @@ def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
             "output": passages_to_json(evidence.hits),
         },
     ]
+
+
+def _at_once(passages: Sequence[Chunk], room: int) -> Sequence[Chunk]:
+    """Give as many passages from the first on as there is room for, and one in any case."""
+    read = accumulate(chunk.token_count for chunk in passages)
+    return passages[: max(1, sum(tokens <= room for tokens in read))]
 
 
 @asynccontextmanager
@@ -212,11 +267,3 @@ async def _model_errors() -> AsyncIterator[None]:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error
-    except APITimeoutError as error:
-        raise ModelTimedOut("The model took too long to answer.") from error
-    except TimeoutError as error:
-        raise ModelTimedOut("The model took too long to answer.") from error
-    except OpenAIError as error:
-        # Its words may hold addresses and keys, and are not for readers.
-        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
-        raise ModelUnavailable("The model cannot be used right now.") from error

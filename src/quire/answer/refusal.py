@@ -13,10 +13,14 @@ _UNPROVEN: dict[VerdictKind, str] = {
     "unsupported": "[not supported by {source}]",
     "contradicted": "[contradicted by {source}]",
 }
+REFUSAL = "The book does not answer this."
+"""How every refusal begins that a search came before."""
 DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
 SELECTION_DISCLAIMER = (
     "The selected text touches on this only in part; what follows is the closest it comes."
 )
+
+BROKEN_OFF = "The answer breaks off here: the model did not finish it."
 
 
 def warning(verdict: VerdictKind, *, selected: bool) -> str:
@@ -42,7 +46,7 @@ def selection_refusal(lacks: Sequence[str]) -> str:
 def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
     """Say that the answer is not there, what was looked for, and what the nearest passages say."""
     asked = _cut(" ".join(question.split()))
-    text = f"The book does not answer this. I searched it for “{asked}”"
+    text = f"{REFUSAL} I searched it for “{asked}”"
     places: dict[str, str] = {}
     for hit in nearest:
         places.setdefault(_place(hit.chunk), _opening(hit.chunk))

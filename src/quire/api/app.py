@@ -3,20 +3,26 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from fastapi import APIRouter, FastAPI
 from fastapi_offline import FastAPIOffline
 
 from quire.answer.observed import ObservedAnswerer
 from quire.api.answers import answers_router
+from quire.api.completions import completions_router
 from quire.api.contract import Clock
 from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.door import hang_door, needs
 from quire.api.draining import draining
+from quire.api.feedback import feedback_router
 from quire.api.health import Check, health_router
+from quire.api.mcp import mcp_server
+from quire.api.mcp_http import McpOverHttp
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
+from quire.api.onpage import OnPageChat
 from quire.api.page import page_router
 from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
@@ -24,9 +30,10 @@ from quire.api.receipts import receipts_router
 from quire.api.search import search_router
 from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
+from quire.api.widget import widget_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Access, Services, build_access, build_journal
+from quire.compose import Access, Services, build_access, build_feedback, build_journal
 from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
@@ -51,6 +58,8 @@ def create_app(
     access = build_access(settings)
     streams = _streams(services)
     provider = open_tracing(settings.tracing)
+    tools = mcp_server(services, placed(services, services.answerer))
+    over_http = McpOverHttp(tools, access.ring, settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -60,8 +69,9 @@ def create_app(
             # A server that is down now may be back by then, and `/ready` says whether it is.
             with suppress(EmbedderUnreachable):
                 await asyncio.to_thread(services.embedder.embed_query, "ready")
-            with draining(streams):
-                yield
+            async with over_http.sessions.run():
+                with draining(streams):
+                    yield
             await access.limiter.close()
         if provider:
             await asyncio.to_thread(close_tracing, provider)
@@ -81,22 +91,26 @@ def create_app(
         app.include_router(router)
     app.include_router(health_router(_checks(services, access)))
     app.include_router(metrics_router(counted_in), dependencies=[needs("admin")])
+    app.router.routes.append(over_http.route)
     hang_door(app, access, settings)
     return app
 
 
+def placed(services: Services, answerer: Answerer) -> Answerer:
+    """Have an answerer observed, and keep to the rules of each contract's conversations."""
+    observed = ObservedAnswerer(answerer, words=services.settings.log.questions)
+    return InSession(observed, services.threads)
+
+
 def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
     """Mount each contract whole and streamed, with its conversations."""
-    settings = services.settings
-
-    def placed(answerer: Answerer) -> Answerer:
-        observed = ObservedAnswerer(answerer, words=settings.log.questions)
-        return InSession(observed, services.threads)
-
-    for contract in CONTRACTS:
-        app.include_router(mount(contract, placed(services.answerer), streams))
-    workflows = workflows_router(settings.workflows, services.workflows, placed, streams)
-    app.include_router(workflows)
+    place = partial(placed, services)
+    answerer = place(services.answerer)
+    for contract in (*CONTRACTS, OnPageChat()):
+        app.include_router(mount(contract, answerer, streams))
+    declared = services.settings.workflows
+    app.include_router(workflows_router(declared, services.workflows, place, streams))
+    app.include_router(completions_router(services.library, answerer, streams))
     app.include_router(streams_router(streams))
     for remembering in REMEMBERING:
         app.include_router(sessions_router(remembering, services.threads, services.threads.clock))
@@ -108,10 +122,12 @@ def _beside_them(services: Services) -> list[APIRouter]:
         search_router(services.library, services.searcher, services.threads.clock),
         threads_router(services.threads),
         answers_router(services.threads),
+        feedback_router(build_feedback(services.threads), services.threads.clock),
         receipts_router(services.receipts),
         reading_router(services.library),
         structure_router(services.library),
         page_router(),
+        widget_router(),
     ]
 
 
@@ -130,6 +146,8 @@ def _checks(services: Services, access: Access) -> dict[str, Check]:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
     checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    if services.writers:
+        checks["model"] = services.writers[0].check
     # Without Redis each process counts for itself, unless the operator wants nothing without it.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping

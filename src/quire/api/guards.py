@@ -163,4 +163,4 @@ async def _refuse(error: Refused, scope: Scope, receive: Receive, send: Send) ->
         request_id=str(scope.get("request_id", "")),
     )
     # What is still on its way is not read: the connection cannot be used again.
-    await respond(body, {"Connection": "close"})(scope, receive, send)
+    await respond(body, scope, {"Connection": "close"})(scope, receive, send)

@@ -1,6 +1,7 @@
 """Errors to HTTP: one table, and one JSON shape.
 
-The shape is that of RFC 9457 plus `code`, `suggested_action` and `request_id`.
+The shape is that of RFC 9457 plus `code`, `suggested_action` and `request_id`; where clients of
+OpenAI call, the same is said in the shape that they know (`api/openai_errors.py`).
 """
 
 import logging
@@ -17,6 +18,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from quire import errors
+from quire.api.openai_errors import OpenAIError, is_openai, openai_error, openai_status
 from quire.api.sent import linked
 from quire.errors import QuireError
 
@@ -56,10 +58,14 @@ STATUS: dict[type[QuireError], int] = {
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
+    errors.ModelRefused: 502,
     errors.ModelMisbehaved: 502,
+    errors.BudgetSpent: 503,
     errors.AccessDenied: 403,
     errors.KeyNeeded: 401,
+    errors.WrongKey: 401,
     errors.NotAllowed: 403,
+    errors.WrongHost: 403,
     errors.TooBusy: 503,
     errors.RateLimited: 429,
     errors.LimitsUnavailable: 503,
@@ -68,8 +74,17 @@ STATUS: dict[type[QuireError], int] = {
 READERS: dict[type[QuireError], str] = {
     errors.SearchIndexError: "The book cannot be searched right now.",
     errors.EmbedderUnavailable: "The book cannot be searched right now.",
+    errors.StoreMismatch: "Conversations cannot be stored or read right now.",
+    errors.DiskFull: "Nothing can be stored right now.",
+    errors.BadSettings: "The service is not set up as it should be.",
+    errors.ModelUnavailable: "The model cannot be used right now.",
+    errors.ModelTimedOut: "The model took too long to answer.",
+    errors.ModelRefused: "The model cannot be used: its operator has to look at it.",
+    errors.ModelMisbehaved: "The model gave no answer that can be used.",
+    errors.BudgetSpent: "The budget for today is spent.",
 }
-"""What is said instead of an error's own words, which are for the operator and go to the log."""
+"""What is said instead of an error's own words, which are for the operator and go to the log: they
+may name folders and addresses of the server."""
 
 
 class FieldProblem(BaseModel):
@@ -132,15 +147,22 @@ def problem(
     }
 
 
+def said_to_readers(error: QuireError) -> str:
+    """Give an error's words; where they are not for readers, others, and the log gets its own."""
+    said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), "")
+    if said:
+        LOG.error("%s: %s", type(error).__name__, error)
+    return said or str(error)
+
+
 def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
     """Describe one of Quire's own errors; one of no kind is what nobody foresaw."""
     if type(error) is QuireError:
         return unexpected_problem(request_id)
-    said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), str(error))
     return problem(
         STATUS[type(error)],
         type(error).__name__,
-        said,
+        said_to_readers(error),
         action=error.advice,
         request_id=request_id,
     )
@@ -149,12 +171,10 @@ def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
 def refusal(error: QuireError, scope: Scope) -> JSONResponse:
     """Answer a request with one of Quire's own errors."""
     body = problem_of(error, str(scope.get("request_id", "")))
-    if body["detail"] != str(error):
-        LOG.error("%s in request %s: %s", body["code"], body["request_id"], error)
     headers = {"Retry-After": str(error.retry_after)} if error.retryable else {}
     if body["status"] == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="quire"'
-    return respond(body, headers)
+    return respond(body, scope, headers)
 
 
 def request_id_of(request: Request) -> str:
@@ -162,8 +182,13 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
-def respond(body: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
-    """Answer a request with a problem."""
+def respond(
+    body: dict[str, Any], scope: Scope, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """Answer a request with a problem, in the shape that its address speaks."""
+    if is_openai(scope["path"]):
+        status = openai_status(body["status"])
+        return JSONResponse(openai_error(body), status, headers)
     return JSONResponse(body, body["status"], headers, media_type="application/problem+json")
 
 
@@ -194,9 +219,14 @@ def document(app: FastAPI) -> None:
 
     def described() -> dict[str, Any]:
         schema = describe()
-        own = Problem.model_json_schema(ref_template=REF)
-        parts = {**own.pop("$defs"), "Problem": own}
+        parts: dict[str, Any] = {}
+        for shape in (Problem, OpenAIError):
+            own = shape.model_json_schema(ref_template=REF)
+            parts |= {**own.pop("$defs"), shape.__name__: own}
         schema["components"]["schemas"] = linked(schema["components"]["schemas"] | parts, REF)
+        for path, operations in schema["paths"].items():
+            for operation in operations.values() if is_openai(path) else ():
+                operation["responses"].pop("422", None)  # said as 400
         return schema
 
     app.openapi = described  # type: ignore[method-assign]
@@ -228,7 +258,8 @@ def add_handlers(app: FastAPI) -> None:
                 action="Correct the named fields and send the request again.",
                 request_id=request_id_of(request),
                 errors=fields,
-            )
+            ),
+            request.scope,
         )
 
     @app.exception_handler(HTTPException)
@@ -240,7 +271,7 @@ def add_handlers(app: FastAPI) -> None:
             headers["Allow"] = ", ".join(allowed_methods(app.router.routes, request.scope))
         said, action = HTTP_WORDS.get(status, (str(error.detail), ""))
         body = problem(status, code, said, action=action, request_id=request_id_of(request))
-        return respond(body, headers)
+        return respond(body, request.scope, headers)
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
@@ -251,7 +282,7 @@ def unexpected(error: Exception, scope: Scope) -> JSONResponse:
     """Answer a request that broke; the log gets what the caller must not see."""
     request_id = str(scope.get("request_id", ""))
     LOG.error("unexpected error in request %s", request_id, exc_info=error)
-    return respond(unexpected_problem(request_id))
+    return respond(unexpected_problem(request_id), scope)
 
 
 def unexpected_problem(request_id: str) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def structure_router(library: Shelf) -> APIRouter:
     ) -> SectionText:
         """Read a section by its id or its title, with all below it."""
         index = await opened(request, book)
-        return _section(
+        return section_text(
             await asyncio.to_thread(open_section, index, section, start=start, limit=limit)
         )
 
@@ -156,7 +156,8 @@ def _contents(index: Index, depth: int) -> TableOfContents:
     )
 
 
-def _section(opened: OpenedSection) -> SectionText:
+def section_text(opened: OpenedSection) -> SectionText:
+    """Write some of a section's passages."""
     place = opened.place
     return SectionText(
         id=place.heading.id,

@@ -52,11 +52,11 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
     def __init__(
-        self, identity: str, frames: Frames, after: int, write: Write, status_code: int = 200
+        self, frames: Frames, written: AsyncIterator[bytes], status_code: int = 200
     ) -> None:
-        """Send the events of a stream beyond the first `after`."""
+        """Send events as they are `written`, from the frames of a stream."""
         # The status is a parameter because FastAPI reads it there for the documentation.
-        super().__init__(_bytes(identity, frames, after, write), status_code, STREAM_HEADERS)
+        super().__init__(written, status_code, STREAM_HEADERS)
         self._frames = frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +72,7 @@ async def send_stream(
 ) -> Response:
     """Start the pipeline; a failure before the first event still has its own status."""
     identity, frames = await streams.begin(events, write, owner_of(request) or "")
-    return EventStream(identity, frames, 0, write)
+    return EventStream(frames, _bytes(identity, frames, 0, write))
 
 
 async def resume_stream(streams: Streams, last: str, request: Request, write: Write) -> Response:
@@ -82,7 +82,7 @@ async def resume_stream(streams: Streams, last: str, request: Request, write: Wr
     if frames is None:
         # Also what tells an EventSource not to come again.
         return Response(status_code=204)
-    return EventStream(identity, frames, number, write)
+    return EventStream(frames, _bytes(identity, frames, number, write))
 
 
 def streams_router(streams: Streams) -> APIRouter:
@@ -114,7 +114,7 @@ def _place(event_id: str) -> tuple[str, int]:
     """Read the stream and the number out of an event's id."""
     identity, _, number = event_id.rpartition(":")
     counted = number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS
-    if not identity or not counted:
+    if not identity or not identity.isprintable() or not counted:
         raise UnknownStream(f"There is no event {event_id!r} to go on behind.")
     return identity, int(number)
 

@@ -50,10 +50,10 @@ KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_h
 def _engine_errors(doing: str) -> Iterator[None]:
     try:
         yield
-    except IndexUnavailable:
-        raise
-    # The engine raises plain `Exception` with a text.
     except Exception as error:
+        # The engine raises plain `Exception` with a text; what is more special is not its own.
+        if type(error) is not Exception and not isinstance(error, OSError):
+            raise
         if "os error 28" in str(error):
             raise IndexUnavailable(
                 f"The index failed while {doing}: there is no space left on its disk."

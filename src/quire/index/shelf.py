@@ -119,7 +119,7 @@ class Shelf:
         if len(names) == 1:
             return names[0]
         if not names:
-            raise UnknownBook(f"No book has been ingested into {self.where} yet.")
+            raise UnknownBook("No book has been ingested yet.")
         raise UnknownBook(f"Say which book is meant.{self._known()}")
 
     def _unknown(self, name: str) -> UnknownBook:

@@ -12,7 +12,15 @@ from weakref import WeakValueDictionary
 from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
+from quire.conversation import (
+    DEFAULT_RULES,
+    AnswerEntry,
+    Caller,
+    Message,
+    Thread,
+    ThreadState,
+    rules_of,
+)
 from quire.domain import Answer, AnswerState
 from quire.errors import BadRequest, StoreUnavailable, UnknownThread
 from quire.threads.alive import Alive
@@ -25,10 +33,10 @@ from quire.threads.rows import (
     message_of,
     message_row,
     owned,
+    select_entries,
     select_messages,
     thread_of,
 )
-from quire.threads.rules import DEFAULT, rules_of
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 from quire.threads.topics import LONGEST, Exchange, summarise
 from quire.threads.upkeep import is_gone, mark_unfinished
@@ -145,6 +153,15 @@ class SqlThreadStore:
             row = (await connection.execute(wanted)).first()
         return self._message(row) if row else None
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        wanted = select_entries(owner).where(
+            ANSWERS.c.id == answer_id, ANSWERS.c.state.in_(("processing", "unfinished"))
+        )
+        async with self.database.reading() as connection:
+            row = (await connection.execute(wanted)).first()
+        return entry_of(row) if row else None
+
     @asynccontextmanager
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
@@ -214,11 +231,7 @@ class SqlThreadStore:
     ) -> Sequence[AnswerEntry]:
         """Give logged answers, in one state if it is named, the newest first."""
         await self.note_delivered()
-        wanted = (
-            select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
-            .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
-            .where(*owned(ANSWERS.c.owner, owner))
-        )
+        wanted = select_entries(owner)
         if state:
             wanted = wanted.where(ANSWERS.c.state == state)
         newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
@@ -243,8 +256,12 @@ class SqlThreadStore:
             rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
         return [thread_of(row) for row in rows]
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
         """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
 
         Raises:
             BadRequest: the summary is empty or too long.
@@ -252,7 +269,13 @@ class SqlThreadStore:
         said = " ".join(summary.replace("\0", " ").split())
         if not 0 < len(said) <= LONGEST:
             raise BadRequest(f"A summary has 1 to {LONGEST} characters, not {len(said)}.")
-        return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        if by_hand:
+            return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        wanted = and_(THREADS.c.id == thread_id, not_(THREADS.c.titled), *self._visible(owner))
+        async with self.database.writing() as connection:
+            named = update(THREADS).where(wanted).values(topic_summary=said)
+            done = await connection.execute(named)
+        return done.rowcount > 0
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
@@ -312,7 +335,7 @@ class SqlThreadStore:
 async def _summarise(connection: AsyncConnection, thread_id: str, count: int) -> None:
     """Say again what a thread is about, from as many of its last messages as are live."""
     record = MESSAGES.c.record
-    recent = MESSAGES.c.position >= count - DEFAULT.live_messages
+    recent = MESSAGES.c.position >= count - DEFAULT_RULES.live_messages
     wanted = select(record["standalone_question"], record["headings"], record["status"]).where(
         MESSAGES.c.thread_id == thread_id, MESSAGES.c.role == "assistant", recent
     )

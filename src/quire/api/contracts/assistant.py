@@ -1,20 +1,17 @@
 """The assistant contract: `POST /assistant/chat`, `/assistant/chat/stream` and `POST /search`."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import BookFilters, Share, Wire, dump, rests_on, slug_of
 from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_MESSAGE_LENGTH = 500
-MAX_TURNS = 10
-SESSION_TIMEOUT = timedelta(minutes=30)
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
 MAX_BOOKS = 20
@@ -120,7 +117,6 @@ class Assistant:
     stream_path = "/assistant/chat/stream"
     request = AssistantRequest
     response = AssistantResponse
-    sessions = SessionRules(live=MAX_TURNS, idle=SESSION_TIMEOUT, after="renews")
 
     def question(self, body: AssistantRequest) -> Question:
         """Read the request."""

@@ -1,0 +1,128 @@
+"""What chat clients call: `/v1/models` and `/v1/chat/completions`, as OpenAI has them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import datetime
+from time import time
+from typing import Any, Literal
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+from fastapi.sse import format_sse_event
+
+from quire.api.callers import book_for, caller_of, owner_of
+from quire.api.contracts.completions import (
+    Chunks,
+    Completion,
+    CompletionRequest,
+    completion_of,
+    lines_of,
+    question_of,
+)
+from quire.api.door import needs
+from quire.api.fields import Wire
+from quire.api.mount import LEFT, finish_for
+from quire.api.openai_errors import OPENAI_ERRORS, openai_error
+from quire.api.problems import problem_of, request_id_of
+from quire.api.wire import EventStream
+from quire.events import Event, Failed
+from quire.index.revision import Manifest
+from quire.index.shelf import Shelf
+from quire.ports import Answerer
+from quire.streams.live import Frames, Streams, Write
+
+_CHUNK = {
+    "type": "object",
+    "description": "One server-sent event without a name; the last one is `[DONE]`.",
+    "required": ["data"],
+    "properties": {"data": {"type": "string"}},
+}
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": _CHUNK}}}
+}
+
+
+class Model(Wire):
+    """A book, as chat clients choose one."""
+
+    id: str
+    """Its name."""
+    object: Literal["model"] = "model"
+    """What it is."""
+    created: int
+    """When it was ingested, in seconds since 1970."""
+    owned_by: str
+    """Its title."""
+
+
+class ModelList(Wire):
+    """Every book that can be asked about."""
+
+    object: Literal["list"] = "list"
+    """What it is."""
+    data: list[Model]
+    """The books."""
+
+
+def completions_router(library: Shelf, answerer: Answerer, streams: Streams) -> APIRouter:
+    """Make the routes below `/v1`."""
+    router = APIRouter(
+        prefix="/v1", tags=["chat clients"], dependencies=[needs("ask")], responses=OPENAI_ERRORS
+    )
+
+    @router.get("/models")
+    async def list_models(request: Request) -> ModelList:
+        """List the books, each as a model."""
+        mine = caller_of(request).books
+        books = await asyncio.to_thread(library.books)
+        return ModelList(data=[_model(one) for one in books if not mine or one.book in mine])
+
+    @router.get("/models/{model}")
+    async def read_model(request: Request, model: str = Path(max_length=64)) -> Model:
+        """Show one book as a model."""
+        named = book_for(request, model)
+        return _model(await asyncio.to_thread(library.find, named or model))
+
+    @router.post("/chat/completions", response_model=Completion, responses=STREAMED)
+    async def complete(body: CompletionRequest, request: Request) -> Any:
+        """Answer the last question of a conversation, from the book alone."""
+        question = question_of(body)
+        book = book_for(request, question.book)
+        events = answerer.answer(replace(question, owner=owner_of(request), book=book))
+        if not body.stream:
+            answer = await finish_for(request, events, streams.options.max_seconds)
+            return completion_of(answer) if answer else Response(status_code=LEFT)
+        usage = bool(body.stream_options and body.stream_options.include_usage)
+        write = _writer(Chunks(body.model, int(time()), usage=usage), request_id_of(request))
+        _, frames = await streams.begin(events, write, owner_of(request) or "")
+        return EventStream(frames, _bytes(frames))
+
+    return router
+
+
+def _writer(chunks: Chunks, request_id: str) -> Write:
+    def write(event: Event) -> tuple[str, str] | None:
+        if isinstance(event, Failed):
+            return "error", json.dumps(openai_error(problem_of(event.error, request_id)))
+        said = chunks.write(event)
+        return ("chunk", lines_of(said)) if said else None
+
+    return write
+
+
+async def _bytes(frames: Frames) -> AsyncIterator[bytes]:
+    """Give events without names and ids, one for each line of a frame, and `[DONE]` behind them."""
+    async for frame in frames:
+        if frame is None:
+            yield format_sse_event(comment="still working")
+            continue
+        for line in frame.data.split("\n"):
+            yield format_sse_event(data_str=line)
+    yield format_sse_event(data_str="[DONE]")
+
+
+def _model(manifest: Manifest) -> Model:
+    created = datetime.fromisoformat(manifest.created_at)
+    return Model(id=manifest.book, created=int(created.timestamp()), owned_by=manifest.title)
