@@ -8,7 +8,8 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: Every target that `make help` shows does something, and names no file. .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST))) help run test services fuzz schemathesis kill cluster browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-peers bench-growth golden footprint lock clean
+# Every target that `make help` shows does something, and names no file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
