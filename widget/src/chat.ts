@@ -14,8 +14,6 @@ export interface Settings {
   key: string;
   book: string | null;
   words: Words;
-  /** Which page of the book this is, where that is not the address of the page. */
-  page: string | null;
 }
 
 /** The quote that is open, of which there is at most one. */
@@ -35,6 +33,8 @@ export class Chat {
   desk: Desk;
   contents: TableOfContents | null = null;
   onlyChapter = false;
+  /** Which page of the book this is, where that is not the address of the page. */
+  page: string | null = null;
   quote: OpenQuote | null = null;
   /** The answer whose fault is being told. */
   rating: string | null = null;
@@ -74,7 +74,7 @@ export class Chat {
 
   /** Where the reader is in the book, if the page is one of it. */
   get place(): Place | null {
-    return this.contents && placeIn(this.contents, this.settings.page ?? location.href);
+    return this.contents && placeIn(this.contents, this.page ?? location.href);
   }
 
   /** Asks what the reader wrote; from their selection alone, if there is one. */
@@ -164,14 +164,17 @@ export class Chat {
       () => true,
       () => false,
     );
-    this.set({ conversation: withTurn(this.conversation, { ...turn, rating: { verdict, reason, sent } }), rating: null });
+    this.set({
+      conversation: withTurn(this.conversation, { ...turn, rating: { verdict, reason, sent } }),
+      rating: null,
+    });
     this.save();
     return sent;
   }
 
   private hint(): Record<string, string> {
     const page = {
-      page: this.settings.page ?? location.origin + location.pathname,
+      page: this.page ?? location.origin + location.pathname,
       title: document.title.slice(0, 200),
     };
     return this.place ? { ...page, chapter: this.place.chapter } : page;

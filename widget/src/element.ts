@@ -9,6 +9,7 @@ import type { Turn } from "./conversation.ts";
 import { goToSentence } from "./highlight.ts";
 import { HOME } from "./home.ts";
 import * as icons from "./icons.ts";
+import { makeWay } from "./peek.ts";
 import { bringIntoView, scrollToTop } from "./scrolling.ts";
 import { SelectionWatch, type Selected } from "./selection.ts";
 import { hrefOf, whereIs } from "./site.ts";
@@ -17,7 +18,7 @@ import { styles } from "./styles/index.ts";
 import { paint } from "./painting.ts";
 import { watchScheme } from "./theme.ts";
 import { closeQuote } from "./views/answer.ts";
-import { panel } from "./views/panel.ts";
+import { panel, type Frame } from "./views/panel.ts";
 import { askAbout } from "./views/selected.ts";
 import { QUESTION, type Stage, type Target } from "./views/stage.ts";
 import { secondsLeft } from "./views/trouble.ts";
@@ -65,10 +66,15 @@ export class QuireChat extends LitElement {
     this.listen(document, "keydown", this.onKey as EventListener);
     this.listen(window, "pagehide", () => this.chat.leave());
     this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
+    this.listen(matchMedia(SMALL), "change", this.reopen);
     this.listen(window, "online", () => this.chat.goOn());
     this.selection.start();
     const clock = setInterval(() => this.tick(), SECOND);
-    this.ends.push(watchScheme(() => paint(this)), () => clearInterval(clock), () => this.selection.stop());
+    this.ends.push(
+      watchScheme(() => paint(this)),
+      () => clearInterval(clock),
+      () => this.selection.stop(),
+    );
     void this.updateComplete.then(() => this.askFromAddress());
   }
 
@@ -111,10 +117,14 @@ export class QuireChat extends LitElement {
       </button>
       ${askAbout(this.selected, words, () => this.takeSelection())}
       <dialog class="panel" part="panel" aria-labelledby="title" @cancel=${keepOpen} @keydown=${this.onPanelKey}>
-        ${desk.open ? panel(this.stage, { clear: () => this.clear(), close: this.isInline ? null : () => this.close() }) : nothing}
+        ${desk.open ? panel(this.stage, this.frame) : nothing}
       </dialog>
       <div class="unseen" role="log" aria-live="polite" aria-relevant="additions" aria-label=${words.answer}>
-        ${repeat([this.said], ({ id }) => id, ({ text }) => html`<p>${text}</p>`)}
+        ${repeat(
+          [this.said],
+          ({ id }) => id,
+          ({ text }) => html`<p>${text}</p>`,
+        )}
       </div>
       <i class="probe" hidden></i>
     </div>`;
@@ -128,10 +138,11 @@ export class QuireChat extends LitElement {
 
   protected override willUpdate(): void {
     const [now, wanted] = [this.chat.settings, this.settings];
-    now.page = wanted.page;
-    if (!CHOICES.some((name) => now[name] !== wanted[name])) return;
-    this.chat.leave();
-    this.begin();
+    if (CHOICES.some((name) => now[name] !== wanted[name])) {
+      this.chat.leave();
+      this.begin();
+    }
+    this.chat.page = this.page ?? null;
   }
 
   protected override firstUpdated(): void {
@@ -145,6 +156,12 @@ export class QuireChat extends LitElement {
     if (changed.has("theme")) paint(this);
     this.showDialog({ restored: false });
   }
+
+  /** Shows an open panel anew, since it has come to cover the page, or no longer does. */
+  private reopen = (): void => {
+    this.renderRoot.querySelector("dialog")?.close();
+    this.requestUpdate();
+  };
 
   private showDialog({ restored }: { restored: boolean }): void {
     const dialog = this.renderRoot.querySelector("dialog");
@@ -164,7 +181,8 @@ export class QuireChat extends LitElement {
   private begin(): void {
     const changed = () => this.requestUpdate();
     this.chat = new Chat(this.settings, changed, (turn) => this.onEnd(turn));
-    if (this.isInline) this.chat.desk.open = true;
+    // A panel that covers the page would hide what the reader came to this one for.
+    if (this.isInline || matchMedia(SMALL).matches) this.chat.desk.open = this.isInline;
     this.chat.goOn();
     if (this.chat.desk.open) void this.chat.lookUpContents();
   }
@@ -176,7 +194,6 @@ export class QuireChat extends LitElement {
       key: this.key ?? "",
       book: this.book ?? null,
       words: wordsOf(this.shown),
-      page: this.page ?? null,
     };
   }
 
@@ -197,6 +214,10 @@ export class QuireChat extends LitElement {
     };
   }
 
+  private get frame(): Frame {
+    return { clear: () => this.clear(), close: this.isInline ? null : () => this.close() };
+  }
+
   private goTo(event: Event, target: Target): void {
     const wanted = new CustomEvent("quire-open", { detail: target, bubbles: true, composed: true, cancelable: true });
     if (!this.dispatchEvent(wanted)) {
@@ -207,7 +228,10 @@ export class QuireChat extends LitElement {
     event.preventDefault();
     const covering = this.renderRoot.querySelector("dialog:modal") !== null;
     if (covering) this.close();
-    void this.updateComplete.then(() => goToSentence(hrefOf(target.url)));
+    void this.updateComplete.then(() => {
+      const shown = goToSentence(hrefOf(target.url));
+      if (shown && !this.isInline) makeWay(this, this.renderRoot.querySelector("dialog[open]"), shown);
+    });
   }
 
   private clear(): void {
@@ -246,7 +270,8 @@ export class QuireChat extends LitElement {
   }
 
   private onKey = (event: KeyboardEvent): void => {
-    const shortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
+    const shortcut =
+      (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "i";
     if (!shortcut) return;
     event.preventDefault();
     if (this.selection.now()) this.takeSelection();
@@ -275,7 +300,8 @@ export class QuireChat extends LitElement {
   private tick(): void {
     const moved = this.seenAt !== location.pathname;
     this.seenAt = location.pathname;
-    if (moved || this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0)) this.requestUpdate();
+    const waiting = this.chat.conversation.turns.some(({ trouble }) => secondsLeft(trouble, SECOND) > 0);
+    if (moved || waiting) this.requestUpdate();
   }
 
   private listen(target: EventTarget, name: string, listener: EventListener): void {

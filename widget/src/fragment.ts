@@ -90,7 +90,9 @@ export function textOf(root: Element, skipped: string): PageText {
 }
 
 function isBlock(element: Element): boolean {
-  return !/^(A|ABBR|B|BDI|BR|CITE|CODE|DEL|EM|I|IMG|KBD|MARK|Q|S|SMALL|SPAN|STRONG|SUB|SUP|TIME|U|VAR|WBR)$/.test(element.tagName);
+  return !/^(A|ABBR|B|BDI|BR|CITE|CODE|DEL|EM|I|IMG|KBD|MARK|Q|S|SMALL|SPAN|STRONG|SUB|SUP|TIME|U|VAR|WBR)$/.test(
+    element.tagName,
+  );
 }
 
 /** Gives a text without case, accents and the shapes of quotation marks, which do not count. */

@@ -5,18 +5,18 @@ import { findNamed, namedBy, textOf } from "./fragment.ts";
 const NAME = "quire-cited";
 const SKIPPED = "script, style, noscript, template, nav, quire-chat, .katex-mathml";
 
-/** Goes to the words or the heading that the address names on this page, and tells whether it could. */
-export function goToSentence(url: string): boolean {
+/** Goes to the words or the heading that the address names on this page, and gives them, if they are there. */
+export function goToSentence(url: string): Range | Element | null {
   const named = namedBy(url);
   const range = named && (findIn("main, [role=main], article", named) ?? findIn("body", named));
   const anchor = anchorOf(url);
   if (range) mark(range);
   const target = range ? blockOf(range.startContainer) : anchor;
-  if (!target) return false;
+  if (!target) return null;
   for (let box = target.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
   target.scrollIntoView({ block: range ? "center" : "start", behavior: "instant" });
   focusOn(target);
-  return true;
+  return range ?? target;
 }
 
 function findIn(where: string, named: NonNullable<ReturnType<typeof namedBy>>): Range | null {
@@ -61,7 +61,11 @@ function anchorOf(url: string): Element | null {
 
 function blockOf(node: Node): HTMLElement | null {
   const element = node instanceof Element ? node : node.parentElement;
-  return element?.closest<HTMLElement>("p, li, td, th, dt, dd, pre, blockquote, figcaption, h1, h2, h3, h4, h5, h6, summary, div") ?? null;
+  return (
+    element?.closest<HTMLElement>(
+      "p, li, td, th, dt, dd, pre, blockquote, figcaption, h1, h2, h3, h4, h5, h6, summary, div",
+    ) ?? null
+  );
 }
 
 // So that reading goes on from there, also by keyboard and screen reader.

@@ -10,7 +10,12 @@ export interface Place {
 
 /** Gives the contents with what the chat needs of them, small enough to be kept in the tab. */
 export function outlineOf({ book, title, entries }: TableOfContents): TableOfContents {
-  const outline = ({ kind, title, url, children }: TocEntry): TocEntry => ({ kind, title, url, children: children.map(outline) });
+  const outline = ({ kind, title, url, children }: TocEntry): TocEntry => ({
+    kind,
+    title,
+    url,
+    children: children.map(outline),
+  });
   return { book, title, entries: entries.map(outline) };
 }
 
@@ -27,7 +32,10 @@ export function topicsFor(contents: TableOfContents, place: Place | null, most: 
   const chapters = pagesOf(contents.entries).filter(({ kind }) => kind === "chapter");
   // Spread over the book, so that its end is suggested too.
   const step = Math.max(1, Math.floor(chapters.length / most));
-  return chapters.filter((_, at) => at % step === 0).slice(0, most).map(({ title }) => title);
+  return chapters
+    .filter((_, at) => at % step === 0)
+    .slice(0, most)
+    .map(({ title }) => title);
 }
 
 /** Tells whether two addresses are of one page, however it is spelled. */

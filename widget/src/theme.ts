@@ -6,6 +6,16 @@ export type Rgb = readonly [red: number, green: number, blue: number];
 /** What text needs against its ground, by WCAG AA. */
 const READABLE = 4.5;
 const SETTLED = 400;
+/** By which attributes sites switch their colours. */
+const SWITCHES = [
+  "class",
+  "style",
+  "data-theme",
+  "data-color-mode",
+  "data-bs-theme",
+  "data-md-color-scheme",
+  "data-mode",
+];
 
 /** Tells whether the page is light or dark: by its own word, or else by its background. */
 export function schemeOf(page: Document): Scheme {
@@ -31,7 +41,7 @@ export function watchScheme(changed: () => void): () => void {
   };
   const observer = new MutationObserver(look);
   for (const element of [document.documentElement, document.body]) {
-    observer.observe(element, { attributes: true });
+    observer.observe(element, { attributeFilter: SWITCHES });
   }
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", look);
@@ -44,7 +54,9 @@ export function watchScheme(changed: () => void): () => void {
 
 /** Reads what a browser gives for a colour; `null` for one that is not opaque or not understood. */
 export function parseColour(text: string): Rgb | null {
-  const found = /^(rgba?|color)\(\s*(srgb )?([\d.]+)[,\s]+([\d.]+)[,\s]+([\d.]+)(?:\s*[,/]\s*([\d.]+%?))?\s*\)$/.exec(text);
+  const found = /^(rgba?|color)\(\s*(srgb )?([\d.]+)[,\s]+([\d.]+)[,\s]+([\d.]+)(?:\s*[,/]\s*([\d.]+%?))?\s*\)$/.exec(
+    text,
+  );
   if (!found) return null;
   const [, kind, srgb, red, green, blue, alpha = "1"] = found;
   if (parseFloat(alpha) < 1 || (kind === "color" && !srgb)) return null;

@@ -114,8 +114,18 @@ describe("a stream that is cut", () => {
 
   it("goes on after the page was left, too", async () => {
     const { asker, end, state, server, turns } = await asking(streams("a", 4, 6));
-    const left = { id: "t", question: "What?", status: "checking", answerId: "a", lastEventId: "a:4", text: "One. Two." };
-    state.conversation = restored({ sessionId: SESSION, turns: [{ ...left, claims: [], withheld: [] } as unknown as Turn] });
+    const left = {
+      id: "t",
+      question: "What?",
+      status: "checking",
+      answerId: "a",
+      lastEventId: "a:4",
+      text: "One. Two.",
+    };
+    state.conversation = restored({
+      sessionId: SESSION,
+      turns: [{ ...left, claims: [], withheld: [] } as unknown as Turn],
+    });
     asker.goOn();
     await end(1);
 
@@ -141,14 +151,22 @@ describe("stopping", () => {
 
 describe("trouble", () => {
   it("of too many questions says how long to wait, and holds those that wait", async () => {
-    const limited = refuses(429, { code: "RateLimited", detail: "Slow down.", request_id: "r1" }, { "Retry-After": "7" });
+    const limited = refuses(
+      429,
+      { code: "RateLimited", detail: "Slow down.", request_id: "r1" },
+      { "Retry-After": "7" },
+    );
     const { ask, asker, end, turns, server } = await asking(limited, streams("a", 0, 6), streams("b", 0, 6));
     const before = Date.now();
     const { id } = ask("One?");
     ask("Two?");
     await end(1);
 
-    expect(turns()[0]).toMatchObject({ status: "failed", question: "One?", trouble: { kind: "rate", requestId: "r1" } });
+    expect(turns()[0]).toMatchObject({
+      status: "failed",
+      question: "One?",
+      trouble: { kind: "rate", requestId: "r1" },
+    });
     expect(turns()[0]?.trouble?.retryAt).toBeGreaterThanOrEqual(before + 7000);
     expect(turns()[1]?.status).toBe("queued");
     asker.retry(id);
@@ -176,7 +194,10 @@ describe("trouble", () => {
   });
 
   it("of one question does not hold the next", async () => {
-    const { ask, end, turns } = await asking(refuses(422, { code: "InvalidRequest", detail: "No." }), streams("a", 0, 6));
+    const { ask, end, turns } = await asking(
+      refuses(422, { code: "InvalidRequest", detail: "No." }),
+      streams("a", 0, 6),
+    );
     ask("One?");
     ask("Two?");
     await end(2);

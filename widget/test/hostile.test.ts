@@ -8,7 +8,9 @@ import { rendered } from "./render.ts";
 const ALLOWED = new Set(
   "DIV P STRONG EM S CODE PRE BR HR UL OL LI BLOCKQUOTE TABLE THEAD TBODY TR TH TD A SPAN BUTTON ASIDE".split(" "),
 );
-const ATTRIBUTES = new Set("class href start scope role tabindex aria-label aria-hidden data-align data-display".split(" "));
+const ATTRIBUTES = new Set(
+  "class href start scope role tabindex aria-label aria-hidden data-align data-display".split(" "),
+);
 
 describe("an answer that tries to do harm", () => {
   it("comes in at least forty kinds", () => {

@@ -29,10 +29,17 @@ describe("what the tab remembers", () => {
   });
 
   it("asks again what was on its way before its first event", () => {
-    const [early, late] = [{ ...turn("1"), status: "searching" as const }, { ...turn("2"), status: "checking" as const, lastEventId: "a:3" }];
+    const [early, late] = [
+      { ...turn("1"), status: "searching" as const },
+      { ...turn("2"), status: "checking" as const, lastEventId: "a:3" },
+    ];
     memory().save({ conversation: { sessionId: null, turns: [early, late] }, desk: DESK });
 
-    expect(memory().load().conversation.turns.map(({ status }) => status)).toEqual(["queued", "checking"]);
+    expect(
+      memory()
+        .load()
+        .conversation.turns.map(({ status }) => status),
+    ).toEqual(["queued", "checking"]);
   });
 
   it("gives way, the oldest first, where there is no room", () => {
@@ -40,7 +47,11 @@ describe("what the tab remembers", () => {
     const turns = ["1", "2", "3"].map((id) => turn(id, "x".repeat(700)));
     memory(small).save({ conversation: { sessionId: null, turns }, desk: DESK });
 
-    expect(memory(small).load().conversation.turns.map(({ id }) => id)).toEqual(["3"]);
+    expect(
+      memory(small)
+        .load()
+        .conversation.turns.map(({ id }) => id),
+    ).toEqual(["3"]);
   });
 
   it("is nothing where storage is forbidden or broken", () => {

@@ -42,7 +42,7 @@ describe("the sentence that an address names", () => {
   });
 
   it("may have accents and other quotation marks", () => {
-    expect(found("<p>The “naïve” way—</p>", '%22naive%22')).toBe("“naïve”");
+    expect(found("<p>The “naïve” way—</p>", "%22naive%22")).toBe("“naïve”");
   });
 
   it("is not named by every address", () => {
@@ -64,7 +64,12 @@ const CONTENTS: TableOfContents = {
       "part",
       "Part 1",
       "https://book.example/one",
-      entry("chapter", "One", "https://book.example/one", entry("section", "First steps", "https://book.example/one#first")),
+      entry(
+        "chapter",
+        "One",
+        "https://book.example/one",
+        entry("section", "First steps", "https://book.example/one#first"),
+      ),
       entry("chapter", "Two", "https://book.example/two/"),
     ),
     entry("part", "Part 2", "https://book.example/three", entry("chapter", "Three", "https://book.example/three.html")),

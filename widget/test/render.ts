@@ -26,7 +26,10 @@ export function rendered(text: string, claims: Claim[] = [], open?: [claim: numb
 
 /** Gives the markup without the comments that Lit keeps its place by. */
 export function markup(box: HTMLElement): string {
-  return box.innerHTML.replace(/<!--.*?-->/g, "").replace(/>\n\s*</g, "><").trim();
+  return box.innerHTML
+    .replace(/<!--.*?-->/g, "")
+    .replace(/>\n\s*</g, "><")
+    .trim();
 }
 
 /** Makes claims of the sentences of a text, which `[n]` may follow. */

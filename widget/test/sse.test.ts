@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { eventParser, readEvents } from "../src/sse.ts";
 
-const STREAM = 'event: start\ndata: {"a":1}\nid: x:1\n\n: still working\n\nevent: sentence\r\ndata: one\r\ndata: two\r\nid: x:2\r\n\r\n';
+const STREAM =
+  'event: start\ndata: {"a":1}\nid: x:1\n\n: still working\n\nevent: sentence\r\ndata: one\r\ndata: two\r\nid: x:2\r\n\r\n';
 
 describe("a stream of events", () => {
   it("is read with names, data and ids", () => {

@@ -25,7 +25,15 @@ describe("the chat's words", () => {
 });
 
 describe("an answer in other places", () => {
-  const quote = { number: 1, chunk_id: "c", chapter: "One", section: "First", quote: "So\nit is.", url: "https://b.example/#x", of: "text" as const };
+  const quote = {
+    number: 1,
+    chunk_id: "c",
+    chapter: "One",
+    section: "First",
+    quote: "So\nit is.",
+    url: "https://b.example/#x",
+    of: "text" as const,
+  };
   const turn: Turn = {
     ...newTurn({ question: "What?", selection: null, chapter: null, book: null }, "1", new Date(0)),
     status: "done",
@@ -35,7 +43,9 @@ describe("an answer in other places", () => {
   };
 
   it("is copied with its proof", () => {
-    expect(copyable(turn, "Sources")).toBe("It **is** so. [1]\n\nSources\n[1] One › First: “So it is.” https://b.example/#x\n");
+    expect(copyable(turn, "Sources")).toBe(
+      "It **is** so. [1]\n\nSources\n[1] One › First: “So it is.” https://b.example/#x\n",
+    );
   });
 
   it("is read out once, without marks and markup", () => {
@@ -45,7 +55,9 @@ describe("an answer in other places", () => {
   it("is announced as what it is when there is none", () => {
     const offline = { kind: "offline" as const, detail: "", requestId: "", retryAt: null };
 
-    expect(announcementOf({ ...turn, status: "failed", trouble: offline }, wordsOf("en"))).toMatch(/^You are offline\. /);
+    expect(announcementOf({ ...turn, status: "failed", trouble: offline }, wordsOf("en"))).toMatch(
+      /^You are offline\. /,
+    );
     expect(announcementOf({ ...turn, status: "stopped" }, wordsOf("de"))).toMatch(/^Angehalten\./);
   });
 });

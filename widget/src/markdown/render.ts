@@ -161,12 +161,9 @@ function blocks(tokens: readonly Token[], by: Rendering, depth: number, tight = 
 
 function table({ header, rows, align }: Tokens.Table, by: Rendering): TemplateResult {
   const side = (at: number) => align[at] ?? nothing;
-  const head = header.map(
-    (cell, at) => html`<th scope="col" data-align=${side(at)}>${inline(cell.tokens, by)}</th>`,
-  );
+  const head = header.map((cell, at) => html`<th scope="col" data-align=${side(at)}>${inline(cell.tokens, by)}</th>`);
   const body = rows.map(
-    (row) =>
-      html`<tr>${row.map((cell, at) => html`<td data-align=${side(at)}>${inline(cell.tokens, by)}</td>`)}</tr>`,
+    (row) => html`<tr>${row.map((cell, at) => html`<td data-align=${side(at)}>${inline(cell.tokens, by)}</td>`)}</tr>`,
   );
   const all = [header, ...rows].flat().flatMap((cell) => cell.tokens);
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${by.tableLabel}>
@@ -176,8 +173,7 @@ function table({ header, rows, align }: Tokens.Table, by: Rendering): TemplateRe
 }
 
 function quoteIn(tokens: readonly Token[], by: Rendering): Shown {
-  const holds = (token: Token): boolean =>
-    isOpenMark(token, by) || ("tokens" in token && !!token.tokens?.some(holds));
+  const holds = (token: Token): boolean => isOpenMark(token, by) || ("tokens" in token && !!token.tokens?.some(holds));
   return tokens.some(holds) ? by.quote() : nothing;
 }
 

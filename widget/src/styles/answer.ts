@@ -277,9 +277,11 @@ export const answer = css`
   .go .icon:dir(rtl) {
     transform: scaleX(-1);
   }
-  .away::after {
-    content: "↗";
-    margin-inline-start: 0.15em;
-    font-size: 0.8em;
+  .own > .icon,
+  .away > .icon {
+    inline-size: 0.9em;
+    block-size: 0.9em;
+    margin-inline-start: 0.2em;
+    vertical-align: -0.1em;
   }
 `;

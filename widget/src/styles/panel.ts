@@ -77,6 +77,9 @@ export const panel = css`
     block-size: 100%;
     box-shadow: none;
   }
+  :host([data-low]) .panel[open] {
+    block-size: min(20rem, 45dvh);
+  }
   .panel::backdrop {
     background: rgb(0 0 0 / 40%);
   }

@@ -218,6 +218,11 @@ export const states = css`
       transition: none !important;
     }
   }
+  @media print {
+    :host {
+      display: none !important;
+    }
+  }
   @media (forced-colors: active) {
     .mark,
     .launcher,

@@ -42,8 +42,7 @@ function holdsOpen(raw: string, open: unknown): unknown {
 
 function rendering(stage: Stage, turn: Turn): Rendering {
   const { chat, words } = stage;
-  const isOpen = (claim: number, number: number) =>
-    isSameQuote(chat.quote, { turn: turn.id, claim, number });
+  const isOpen = (claim: number, number: number) => isSameQuote(chat.quote, { turn: turn.id, claim, number });
   return {
     mark: (claim, number) => mark(stage, turn, claim, number, isOpen(claim, number)),
     isOpen,
@@ -109,10 +108,11 @@ function oneQuote(stage: Stage, quote: Quote, claim: string): TemplateResult {
       >`
     : nothing;
   const kinds = { text: "", heading: words.ofHeading, selection: words.ofSelection, own_text: words.ofSelection };
-  const kind = kinds[quote.of];
+  // A text of the reader's own stands nowhere in the book.
+  const where = [kinds[quote.of], quote.of === "own_text" ? "" : placeOf(quote)].filter(Boolean).join(" · ");
   return html`<blockquote dir="auto">${quoted(stage, quote.quote, isCode(claim))}</blockquote>
     <p class="where">
-      <span>${kind ? `${kind} · ` : ""}${placeOf(quote)}</span>
+      <span>${where}</span>
       ${link}
     </p>`;
 }

@@ -37,9 +37,17 @@ export function composer(stage: Stage): TemplateResult {
         @input=${(event: Event) => write(stage, event)}
         @keydown=${(event: KeyboardEvent) => onKey(stage, event)}
       ></textarea>
-      ${running && !draft.trim()
-        ? html`<button type="button" class="send" part="stop" aria-label=${words.stop} @click=${stop}>${icons.stop}</button>`
-        : html`<button type="submit" class="send" part="send" aria-label=${words.send} aria-disabled=${!length || length > LIMIT}>${icons.send}</button>`}
+      ${
+        running
+          ? html`<button type="button" class="send" part="stop" aria-label=${words.stop} @click=${stop}>${icons.stop}</button>`
+          : nothing
+      }
+      ${
+        running && !length
+          ? nothing
+          : html`<button type="submit" class="send" part="send" aria-label=${words.send}
+            aria-disabled=${!length || length > LIMIT}>${icons.send}</button>`
+      }
     </div>
     <div class="under">
       ${scope(stage)}
@@ -70,7 +78,10 @@ function write({ chat }: Stage, event: Event): void {
 // For browsers that cannot size a field by its content.
 function rowsOf(draft: string): number {
   const lines = draft.split("\n").map((line) => 1 + Math.floor(line.length / LINE));
-  return Math.min(MOST_ROWS, lines.reduce((sum, count) => sum + count, 0));
+  return Math.min(
+    MOST_ROWS,
+    lines.reduce((sum, count) => sum + count, 0),
+  );
 }
 
 function counter({ words }: Stage, length: number): string {

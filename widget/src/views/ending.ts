@@ -4,10 +4,11 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import * as icons from "../icons.ts";
 import { plainText } from "../markdown/plain.ts";
-import { citedSources, copyable, placeOf } from "../sources.ts";
+import { citedSources, copyable } from "../sources.ts";
 import { fill, type Words } from "../strings.ts";
 import { copyButton } from "./code.ts";
 import { faultForm, thanks, thumbs } from "./feedback.ts";
+import { sourceLink } from "./links.ts";
 import type { Stage } from "./stage.ts";
 
 /** Up to so many sources are shown at once. */
@@ -44,7 +45,7 @@ function sources(stage: Stage, turn: Turn): unknown {
         (source) =>
           html`<li value=${source.number}>
             <span class="number" aria-hidden="true">${source.number}</span>
-            <a href=${stage.hrefOf(source.url)} @click=${(event: Event) => stage.goTo(event, source)}>${placeOf(source)}</a>
+            ${sourceLink(stage, source)}
           </li>`,
       )}
     </ol>
@@ -66,7 +67,10 @@ function timeOf({ language }: Stage, { answeredAt }: Turn): unknown {
   if (!answeredAt) return nothing;
   const at = new Date(answeredAt);
   const today = at.toDateString() === new Date().toDateString();
-  const short = new Intl.DateTimeFormat(language, today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" });
+  const short = new Intl.DateTimeFormat(
+    language,
+    today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" },
+  );
   const whole = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "medium" });
   return html`<time class="faint" datetime=${answeredAt} title=${whole.format(at)}>${short.format(at)}</time>`;
 }

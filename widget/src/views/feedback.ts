@@ -54,7 +54,13 @@ export function faultForm(stage: Stage, turn: Turn): unknown {
   </form>`;
 }
 
-async function rate({ chat, words, say }: Stage, turn: Turn, verdict: Feedback["verdict"], reason = "", comment = ""): Promise<void> {
+async function rate(
+  { chat, words, say }: Stage,
+  turn: Turn,
+  verdict: Feedback["verdict"],
+  reason = "",
+  comment = "",
+): Promise<void> {
   const sent = await chat.rate(turn, verdict, reason, comment);
   say(sent ? words.thanks : words.notRated);
 }

@@ -3,8 +3,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import { plainText } from "../markdown/plain.ts";
-import { nearestSources, placeOf } from "../sources.ts";
+import { nearestSources } from "../sources.ts";
 import type { Source } from "../wire.ts";
+import { sourceLink } from "./links.ts";
 import { QUESTION, type Stage } from "./stage.ts";
 
 const NEAREST = 3;
@@ -19,11 +20,13 @@ export function refusal(stage: Stage, turn: Turn): TemplateResult {
   return html`<div class="refusal" part="refusal">
     ${missed ? html`<p><strong>${missed}</strong></p>` : nothing}
     <p dir="auto">${said}</p>
-    ${nearest.length
-      ? html`<ul class="nearest" aria-label=${words.nearest}>
+    ${
+      nearest.length
+        ? html`<ul class="nearest" aria-label=${words.nearest}>
           ${nearest.map((source) => passage(stage, source))}
         </ul>`
-      : nothing}
+        : nothing
+    }
     ${turn.offersBook ? offer(stage, turn) : nothing}
   </div>`;
 }
@@ -41,7 +44,7 @@ function passage(stage: Stage, source: Source): TemplateResult {
   const text = plainText(source.chunk_text);
   const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).trimEnd()}…` : text;
   return html`<li>
-    <a href=${stage.hrefOf(source.url)} @click=${(event: Event) => stage.goTo(event, source)}>${placeOf(source)}</a>
+    ${sourceLink(stage, source)}
     <p dir="auto">${preview}</p>
   </li>`;
 }

@@ -30,7 +30,9 @@ export function turnView(stage: Stage, turn: Turn): TemplateResult {
 
 function askedOf({ words }: Stage, turn: Turn): unknown {
   if (turn.selection) {
-    return html`<p class="scope"><span class="badge">${words.fromSelection}</span><span class="clip" dir="auto">“${turn.selection}”</span></p>`;
+    return html`<p class="scope">
+      <span class="badge">${words.fromSelection}</span><span class="clip" dir="auto">“${turn.selection}”</span>
+    </p>`;
   }
   return turn.chapter ? html`<p class="scope">${fill(words.inChapter, { chapter: turn.chapter })}</p>` : nothing;
 }
@@ -47,9 +49,10 @@ function waiting({ words, chat, focus }: Stage, turn: Turn): TemplateResult {
 }
 
 function answer(stage: Stage, turn: Turn): unknown {
-  const body = turn.refused || !turn.text
-    ? nothing
-    : html`<div class="answer" part="answer" dir="auto">${answerText(stage, turn)}</div>`;
+  const body =
+    turn.refused || !turn.text
+      ? nothing
+      : html`<div class="answer" part="answer" dir="auto">${answerText(stage, turn)}</div>`;
   return [body, below(stage, turn)];
 }
 

@@ -27,7 +27,8 @@ function starters({ chat, words, asked, focus }: Stage): unknown {
   return html`<p class="label" id="starters">${words.starters}</p>
     <ul class="starters" aria-labelledby="starters">
       ${questions.map(
-        (question) => html`<li><button type="button" part="starter" dir="auto" @click=${() => ask(question)}>${question}</button></li>`,
+        (question) =>
+          html`<li><button type="button" part="starter" dir="auto" @click=${() => ask(question)}>${question}</button></li>`,
       )}
     </ul>`;
 }
