@@ -154,7 +154,7 @@ async def test_every_route_but_the_open_ones_needs_a_key_and_says_so(services: S
                 wanted = ["admin"] if (method, path) in FOR_OPERATORS else ["ask"]
                 assert security == [{"key": wanted}, {"key_header": wanted}], path
         assert (await client.get("/nowhere")).status_code == 401
-        for address in ("/", "/chat.js", "/docs", "/openapi.json"):
+        for address in ("/", "/reader.js", "/docs", "/openapi.json"):
             assert (await client.get(address)).status_code == 200
 
     assert set(schema["components"]["securitySchemes"]) == {"key", "key_header"}

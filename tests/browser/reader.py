@@ -109,7 +109,7 @@ async def opened(browser: Browser, address: str, **looks: Any) -> AsyncIterator[
         reader = Reader(await context.new_page())
         await reader.page.goto(address)
         yield reader
-        assert reader.troubles == []
+        assert not reader.troubles, "\n".join(reader.troubles)
     finally:
         await context.close()
 
@@ -128,6 +128,6 @@ async def hosted(
         )
         await reader.page.goto(f"{server}/host")
         yield reader
-        assert reader.troubles == []
+        assert not reader.troubles, "\n".join(reader.troubles)
     finally:
         await context.close()

@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from lxml import html
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+from playwright.async_api import Browser
 
 from quire.domain import Chunk
 from quire.index.qdrant import EdgeIndex
@@ -20,7 +20,7 @@ from quire.ingest.pipeline import ingest
 from quire.prose.sentences import Span, split_spans
 from quire.testing import HashEmbedder, build_services
 from quire.verify.links import SentenceLinks
-from tests.browser.chromium import Chromium, running
+from tests.browser.fragments import highlighted
 from tests.browser.site import served
 from tests.conftest import SAMPLE
 from tests.ingest.node_sites import build_site, sample_files
@@ -31,15 +31,6 @@ SEED = int(os.environ.get("QUIRE_SEED", "1"))
 SENTENCES = 200
 BASE = "/physical-ai/"
 """Where the configuration of the sample book puts it."""
-
-
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no chromium on the path: links cannot be opened")
-    with running(program, tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +104,8 @@ def letters(source: str) -> str:
     ("scripts", "beyond"),
     [pytest.param(False, CLOSED, id="bare"), pytest.param(True, REDRAWN, id="scripts")],
 )
-def test_the_highlighted_text_is_the_cited_sentence(
-    chromium: Chromium, built_sample: Path, sample_index: EdgeIndex, scripts: bool, beyond: str
+async def test_the_highlighted_text_is_the_cited_sentence(
+    chromium: Browser, built_sample: Path, sample_index: EdgeIndex, scripts: bool, beyond: str
 ) -> None:
     links = SentenceLinks()
     shown, hidden = sentences(sample_index, built_sample, beyond)
@@ -127,11 +118,11 @@ def test_the_highlighted_text_is_the_cited_sentence(
             here = f"{origin}{address.path}#{address.fragment}"
             wanted = letters(span.of(chunk.text))
             anchor = address.fragment.partition(":~:")[0]
-            seen = chromium.highlighted(here, scripts=scripts)
+            seen = await highlighted(chromium, here, scripts=scripts)
             if not seen.text:
                 # A busy machine may draw the page anew after the browser gave up looking.
                 again += 1
-                seen = chromium.highlighted(here, scripts=scripts)
+                seen = await highlighted(chromium, here, scripts=scripts)
             if seen.text != wanted or seen.heading not in (anchor, "footnote-label"):
                 wrong.append(f"{url}\n  wanted {wanted}\n  lit    {seen.text} under {seen.heading}")
 

@@ -8,7 +8,6 @@ const PREVIEW = 160;
 const FOUND = 8;
 
 const ui = Object.fromEntries([...document.querySelectorAll("[id]")].map((node) => [node.id, node]));
-const chat = document.querySelector("quire-chat");
 /** Which of the book's files is published at an address. */
 const files = new Map();
 let book = null;
@@ -24,7 +23,7 @@ async function start() {
   ui.unlock.addEventListener("submit", unlock);
   // A key is needed to read the book, so there is nothing to go back to.
   ui.door.addEventListener("cancel", (event) => event.preventDefault());
-  chat.addEventListener("quire-open", openCited);
+  ui.ask.addEventListener("quire-open", openCited);
   addEventListener("popstate", () => openPage(placeInAddress()));
   await loadBooks();
 }
@@ -48,13 +47,11 @@ function read(address, { type = "json", body = null } = {}) {
 }
 
 async function loadBooks() {
-  const key = sessionStorage.getItem(KEY);
-  if (key) chat.setAttribute("key", key);
   let books;
   try {
     books = await read("books");
   } catch (request) {
-    if (request.status === 401 || request.status === 403) askForKey(Boolean(key));
+    if (request.status === 401 || request.status === 403) askForKey();
     else say("The service cannot be reached.", "Reload the page in a moment.");
     return;
   }
@@ -71,8 +68,8 @@ async function loadBooks() {
   await openBook(chosen.book, placeInAddress());
 }
 
-function askForKey(wrong) {
-  ui.refused.textContent = wrong ? "That key does not open it." : "";
+function askForKey() {
+  ui.refused.textContent = sessionStorage.getItem(KEY) ? "That key does not open it." : "";
   ui.key.value = "";
   ui.door.showModal();
 }
@@ -89,7 +86,7 @@ function unlock(event) {
 async function openBook(name, place = { file: "", anchor: "" }) {
   const contents = await read(`books/${encodeURIComponent(name)}/toc?depth=${SECTIONS}`);
   book = name;
-  chat.setAttribute("book", name);
+  ui.ask.replaceChildren(chatAbout(name));
   ui.title.textContent = contents.title;
   files.clear();
   ui.toc.replaceChildren(list(contents.entries));
@@ -97,10 +94,17 @@ async function openBook(name, place = { file: "", anchor: "" }) {
   if (first) await openPage(place.file ? place : { file: first, anchor: "" }, { replace: true });
 }
 
+// A conversation is about one book, by whoever may ask it.
+function chatAbout(name) {
+  const key = sessionStorage.getItem(KEY);
+  return make("quire-chat", { position: "inline", book: name, ...(key ? { key } : {}) });
+}
+
 function list(entries) {
   const items = entries.map((entry) => {
     const [page, anchor = ""] = entry.url.split("#");
-    if (!files.has(page)) files.set(page, entry.source_file);
+    // A part has no page of its own.
+    if (entry.source_file && !files.has(page)) files.set(page, entry.source_file);
     const place = { file: entry.source_file, anchor };
     const name = entry.number ? `${entry.number}. ${entry.title}` : entry.title;
     const line = entry.kind === "part" ? make("p", { class: "part" }, entry.title) : link(place, name);
@@ -142,6 +146,8 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
     ui.article.replaceChildren(...ui.article.firstElementChild.childNodes);
     document.title = `${ui.article.querySelector("h1").textContent} · ${ui.title.textContent}`;
   }
+  const [published] = [...files].find(([, one]) => one === file) ?? [""];
+  ui.ask.firstElementChild?.setAttribute("page", published);
   const address = addressOf({ file, anchor });
   if (replace) history.replaceState(null, "", address);
   else if (address !== location.pathname + location.search + location.hash) history.pushState(null, "", address);
