@@ -8,7 +8,8 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test widget services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification golden footprint lock clean
+# Every target that `make help` shows does something, and names no file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -31,6 +32,9 @@ schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and
 
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
+
+cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
+	$(BIN)/pytest -m cluster -q -rs --durations=0
 
 browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
 	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
@@ -79,6 +83,20 @@ bench-retrieval: $(READY) ## what finding passages in BOOK=path costs beside emb
 bench-verification: $(READY) ## what checking every sentence costs a streamed answer
 	$(BIN)/python benchmarks/verification.py
 
+MODEL ?= qwen
+bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen, 1.1 GB, or smollm2) and with the embedded one
+	$(BIN)/python benchmarks/models.py $(MODEL)
+
+bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
+	$(BIN)/python benchmarks/faults.py
+
+bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
+	$(BIN)/python benchmarks/peers/run.py $(PEERS)
+
+bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; needs an hour and 10 GB
+	$(UV) pip install -q --python $(BIN)/python -e '.[bench,qdrant]'
+	$(BIN)/python benchmarks/growth.py --svg docs/growth.svg $(GROWTH)
+
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
 
@@ -87,9 +105,12 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml -o requirements.lock
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra qdrant --extra redis -c requirements.lock \
+	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
-	rm -rf $(VENV) .quire .node
+	rm -rf $(VENV) .quire .node .models
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

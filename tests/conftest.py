@@ -14,12 +14,13 @@ from quire.compose import Services, books_folder, build
 from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing import HashEmbedder, build_services, write_tiny_book
+from tests.qdrant_server import qdrant, qdrant_cluster
 from tests.redis_server import redis_server
 
 if TYPE_CHECKING:
     from tests.postgres import Postgres
 
-__all__ = ["redis_server"]
+__all__ = ["qdrant", "qdrant_cluster", "redis_server"]
 
 # A busy machine is no reason to fail, and a check of the same code ends the same way twice;
 # new cases are looked for by `make fuzz`.

@@ -17,12 +17,8 @@ AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfini
 """How far an answer has come; `unfinished` is one whose process died while it was made."""
 Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
-Notice = Literal["not_kept", "embedded_answer"]
-NOTICES: dict[Notice, str] = {
-    "not_kept": "This answer could not be saved: it will be missing from the conversation.",
-    "embedded_answer": "The language model cannot be reached, so the book is quoted instead.",
-}
-"""What a reader is told of an answer that was given though something was down."""
+Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
+"""What was down, or went wrong, while an answer was made that is given all the same."""
 SELECTION_LENGTH = (10, 16_000)
 """Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
 
@@ -368,6 +364,8 @@ class Answer:
     """Words of the question that a selection without the answer does not have."""
     tokens_used: int | None = None
     """Tokens that the model counted, where it does."""
+    dollars: float | None = None
+    """What they cost, where the price is known."""
     notices: tuple[Notice, ...] = ()
     """What was down while it was made."""
     cache_age: float | None = None

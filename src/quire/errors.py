@@ -30,7 +30,9 @@
   x ModelError
     + ModelUnavailable
     + ModelTimedOut
+    + ModelRefused
     + ModelMisbehaved
+    + BudgetSpent
   x AccessDenied
     + KeyNeeded
       . WrongKey
@@ -226,8 +228,26 @@ class ModelTimedOut(ModelError):
     retryable = True
 
 
+class ModelRefused(ModelError):
+    """The model's server refuses the key, the name of the model, or the request."""
+
+    advice = "Ask the operator of the service: `quire doctor` shows what is wrong."
+
+
 class ModelMisbehaved(ModelError):
     """The model's output cannot be used."""
+
+
+class BudgetSpent(ModelError):
+    """What the models may cost in a day has been spent."""
+
+    retryable = True
+    advice = "Ask again tomorrow, or have the operator raise the budget."
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        """Say in how many seconds there is a new budget."""
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class AccessDenied(QuireError):

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from quire.domain import Answer, Claim, Confidence, Hit
+from quire.domain import Answer, Claim, Confidence, Hit, Notice
 from quire.errors import QuireError
+
+NOTICES: dict[Notice, str] = {
+    "not_kept": "This answer could not be saved: it will be missing from the conversation.",
+    "embedded_answer": "No language model gave anything proven, so the book is quoted instead.",
+    "fallback_model": "The first model gave nothing proven, so another one wrote this answer.",
+    "incomplete": "The language model broke off; what it had said by then is proven.",
+}
+"""What a reader is told of an answer that was given though something was down."""
 
 
 @dataclass(frozen=True, slots=True)

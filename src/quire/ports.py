@@ -82,7 +82,7 @@ class Entailment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Chunk ids with scores, best first, by each way of searching."""
+    """Chunk ids with scores, best first, by each way of searching; those that tie, by id."""
 
     dense: Sequence[tuple[str, float]]
     keyword: Sequence[tuple[str, float]]
@@ -173,6 +173,10 @@ class ThreadStore(Protocol):
         """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        ...
+
     def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...
@@ -209,8 +213,13 @@ class ThreadStore(Protocol):
         """Give threads without their messages, the newest activity first."""
         ...
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
-        """Give a thread the summary that someone wrote for it; `False` if there is none."""
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
+        """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
+        """
         ...
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:

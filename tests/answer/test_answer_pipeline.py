@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.models import ModelFor
+from quire.answer.models import ModelFor, sole_writer
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.refusal import DISCLAIMER
@@ -181,7 +181,7 @@ async def test_a_claim_that_is_true_only_in_part_is_shown_if_the_operator_says_s
             services.searcher,
             LexicalJudge(),
             services.threads,
-            ("scripted", says(text)),
+            sole_writer("scripted", says(text)),
             options,
         )
         async with services:

@@ -25,7 +25,7 @@ class Searched:
 
     def __init__(self, *hits: Hit) -> None:
         self.queries: list[str] = []
-        self.evidence = Evidence([], self.search, Shelf())
+        self.evidence = Evidence([], self.search, Shelf(), question="What turns?")
         self._hits = hits
 
     async def search(self, query: str) -> Sequence[Hit]:

@@ -13,6 +13,7 @@ import pytest
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
+from quire.answer.models import sole_writer
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
 from quire.api.app import create_app
@@ -156,7 +157,7 @@ async def test_nothing_altered_or_invented_reaches_the_reader(sample: Services, 
         sample.searcher,
         LexicalJudge(),
         sample.threads,
-        ("scripted", model),
+        sole_writer("scripted", model),
         AnswerOptions(),
     )
     services = replace(sample, answerer=pipeline)

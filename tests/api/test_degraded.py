@@ -2,26 +2,19 @@
 
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from agents import ModelResponse, ModelSettings, OpenAIResponsesModel
-from agents.models.interface import Model, ModelTracing
-from openai import AsyncOpenAI, OpenAIError
 
-from quire.answer.models import ModelFor
-from quire.answer.options import AnswerOptions
-from quire.answer.outside import OutsideModel
+from quire.answer.options import LlmOptions
 from quire.api import app
 from quire.compose import Services
 from quire.ingest.pipeline import ingest
-from quire.prose.terms import TermStatistics
 from quire.testing import HashEmbedder, build_services
-from quire.testing.scripted import streams
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 
@@ -200,18 +193,13 @@ async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
     assert len(thread.json()["messages"]) == 2
 
 
-def unreachable() -> ModelFor:
-    """A model on a port of loopback that nobody listens on."""
-
-    def model(_: object) -> Model:
-        client = AsyncOpenAI(base_url="http://127.0.0.1:9/v1", api_key="sk-secret", max_retries=0)
-        return OpenAIResponsesModel("gpt", client)
-
-    return model
+NOBODY = LlmOptions(base_url="http://127.0.0.1:9/v1", retries=0)
+"""A port of loopback that nobody listens on."""
+MODEL = "openai/large"
 
 
 async def test_a_model_that_is_down_is_told_before_or_within_the_stream(tiny_copy: Path) -> None:
-    async with serving(build_services(tiny_copy, model=unreachable())) as client:
+    async with serving(build_services(tiny_copy, model=MODEL, llm=NOBODY)) as client:
         whole = await client.post("/chat/run", json=ASKED)
         streamed = await client.post("/chat/stream", json=ASKED)
 
@@ -222,77 +210,16 @@ async def test_a_model_that_is_down_is_told_before_or_within_the_stream(tiny_cop
     assert (last, problem["status"], problem["code"]) == ("error", 503, "ModelUnavailable")
 
 
-async def test_the_embedded_model_quotes_the_book_instead_if_the_operator_allows(
+async def test_the_embedded_model_quotes_the_book_instead_if_it_is_in_the_list(
     tiny_copy: Path,
 ) -> None:
-    options = AnswerOptions(model_down="embedded")
-    services = build_services(tiny_copy, model=unreachable(), options=options)
+    services = build_services(tiny_copy, model=f"{MODEL},embedded", llm=NOBODY)
     async with serving(services) as client:
         reply = (await client.post("/chat/run", json=ASKED)).json()
+        receipt = (await client.get(f"/answers/{reply['answer_id']}")).json()
     async with serving(build_services(tiny_copy)) as client:
         embedded = (await client.post("/chat/run", json=ASKED)).json()
 
     assert [notice["code"] for notice in reply["notices"]] == ["embedded_answer"]
     assert (reply["response"], reply["model"]) == (embedded["response"], "embedded")
-
-
-async def test_a_model_that_says_nothing_is_not_waited_for(tiny_copy: Path) -> None:
-    silent = streams(["word"], pause=3600)
-    refuse = AnswerOptions(model_timeout_seconds=0.01)
-    instead = refuse.model_copy(update={"model_down": "embedded"})
-    services = build_services(tiny_copy, model=lambda _: silent, options=refuse)
-    async with serving(services) as client:
-        refused = await client.post("/chat/run", json=ASKED)
-    silent = streams(["word"], pause=3600)
-    services = build_services(tiny_copy, model=lambda _: silent, options=instead)
-    async with serving(services) as client:
-        quoted = await client.post("/chat/run", json=ASKED)
-
-    assert (refused.status_code, refused.json()["code"]) == (504, "ModelTimedOut")
-    assert [notice["code"] for notice in quoted.json()["notices"]] == ["embedded_answer"]
-
-
-async def test_a_model_that_breaks_off_is_not_gone_on_for_by_another(tiny_copy: Path) -> None:
-    """Two writers in one answer would be worse than none."""
-    breaking = streams(["A Fresnel lens ", "is"], pause=0)
-
-    class Breaking(Model):
-        async def get_response(self, *_: object, **__: object) -> ModelResponse:
-            raise NotImplementedError
-
-        async def stream_response(self, *given: Any, **more: Any) -> AsyncIterator[Any]:
-            async for event in breaking.stream_response(*given, **more):
-                yield event
-                raise OpenAIError("the line went dead")
-
-    options = AnswerOptions(model_down="embedded")
-    services = build_services(tiny_copy, model=lambda _: Breaking(), options=options)
-    async with serving(services) as client:
-        reply = await client.post("/chat/run", json=ASKED)
-
-    assert (reply.status_code, reply.json()["code"]) == (503, "ModelUnavailable")
-    assert "line" not in reply.text
-
-
-async def test_a_model_that_is_down_is_left_alone_for_the_rest_of_an_answer() -> None:
-    embedded = streams(["Quoted."], pause=0)
-    model = OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, embedded)
-    given = {
-        "system_instructions": None,
-        "input": "What?",
-        "model_settings": ModelSettings(),
-        "tools": [],
-        "output_schema": None,
-        "handoffs": [],
-        "tracing": ModelTracing.DISABLED,
-        "previous_response_id": None,
-        "conversation_id": None,
-        "prompt": None,
-    }
-
-    with pytest.raises(OpenAIError):
-        await OutsideModel(unreachable()(TermStatistics(0, {})), 5.0, None).get_response(**given)
-    said = [event async for event in model.stream_response(**given)]
-
-    assert model.is_down
-    assert said[0].type == "response.output_text.delta"
+    assert receipt["model"] == "embedded"

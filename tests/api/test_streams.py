@@ -17,6 +17,7 @@ from quire.streams.journal import Journal
 from quire.streams.live import UNREAD, Streams
 from quire.streams.options import StreamOptions
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
+from tests.api.serving import access, limits, with_settings
 from tests.api.sse import parse_sse
 
 SOON = 0.05
@@ -62,6 +63,29 @@ async def test_a_stream_that_was_cut_goes_on_and_shows_each_event_once(
     assert parse_sse(again.text) == events
     assert start["answer_id"] == done["answer_id"]
     assert (gated.begun, thread["message_count"]) == (1, 2)
+
+
+async def test_an_answer_in_the_making_says_so_to_its_owner_alone(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    _, app = _gated(with_settings(tiny, **access(mode="open"), **limits(per_ip="")), gate)
+    me, other = {"X-Quire-Reader": "m" * 22}, {"X-Quire-Reader": "o" * 22}
+    async with served(app) as address:
+        async with client.stream("POST", f"{address}/chat/stream", json=ASKED, headers=me) as reply:
+            texts = reply.aiter_text()
+            identity = (await anext(texts)).partition("id: ")[2].partition(":")[0]
+            receipt = f"{address}/answers/{identity}"
+            mine = await client.get(receipt, headers=me)
+            others = await client.get(receipt, headers=other)
+            replayed = await client.post(f"{receipt}/replay", headers=me)
+            gate.set()
+            _ = [text async for text in texts]
+        finished = await client.get(receipt, headers=me)
+
+    assert (mine.status_code, mine.json()["state"]) == (202, "processing")
+    assert (mine.json()["answer_id"], mine.json()["question"]) == (identity, ASKED["message"])
+    assert (others.status_code, replayed.status_code) == (404, 404)
+    assert (finished.status_code, finished.json()["answer_id"]) == (200, identity)
 
 
 async def test_a_reader_of_all_of_a_stream_is_told_not_to_come_again(

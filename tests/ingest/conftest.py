@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.ingest_helpers import Files, WriteBook
+from tests.ingest.ingest_helpers import LAMPS, Content, Files, WriteBook, content, ingest_lamps
 
 
 @pytest.fixture
@@ -36,3 +36,14 @@ def open_folder() -> Iterator[Path]:
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Content]:
+    """What readers see of the lamps when nothing went wrong."""
+    folder = tmp_path_factory.mktemp("lamps") / "book"
+    folder.mkdir()
+    for name, text in LAMPS.items():
+        (folder / name).write_text(text)
+    ingest_lamps(folder, folder.parent / "books")
+    return content(folder.parent / "books")

@@ -9,7 +9,7 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.access.keys import Key
-from quire.access.tables import KEYS
+from quire.access.tables import KEY_BOOKS, KEYS
 from quire.errors import BadRequest, StoreUnavailable, UnknownKey
 from quire.threads.database import Database
 from quire.threads.migrate import upgrade
@@ -30,7 +30,9 @@ class SqlKeyStore:
         """Give every key, also those that no longer hold, the oldest first."""
         async with self._connection() as connection:
             oldest = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
-            return [_key(row) for row in (await connection.execute(oldest)).all()]
+            rows = (await connection.execute(oldest)).all()
+            books = await _books(connection)
+            return [_key(row, books.get(row.id, ())) for row in rows]
 
     async def add(self, key: Key) -> None:
         """Keep a new key.
@@ -43,6 +45,9 @@ class SqlKeyStore:
             if (await connection.execute(same)).first():
                 raise BadRequest(f"There is a key {key.name!r} already.")
             await connection.execute(insert(KEYS).values(**_row(key)))
+            if key.books:
+                rows = [{"key_id": key.id, "book": book} for book in key.books]
+                await connection.execute(insert(KEY_BOOKS), rows)
 
     async def revoke(self, named: str, at: datetime) -> Key:
         """Let a key, by its id or its name, open nothing any more; its row stays.
@@ -55,7 +60,7 @@ class SqlKeyStore:
             row = (await connection.execute(select(KEYS).where(wanted))).first()
             if row is None:
                 raise UnknownKey(f"There is no key {named!r} to revoke.")
-            key = _key(row)
+            key = _key(row, (await _books(connection)).get(row.id, ()))
             ended = update(KEYS).where(KEYS.c.id == key.id).values(revoked_at=at)
             await connection.execute(ended)
         return key
@@ -86,7 +91,15 @@ def _row(key: Key) -> dict[str, Any]:
     }
 
 
-def _key(row: Row[Any]) -> Key:
+def _key(row: Row[Any], books: Sequence[str]) -> Key:
     fields = dict(row._mapping)
     scopes, origins = frozenset(fields.pop("scopes")), tuple(fields.pop("origins"))
-    return Key(scopes=scopes, origins=origins, **fields)
+    return Key(scopes=scopes, origins=origins, books=tuple(books), **fields)
+
+
+async def _books(connection: AsyncConnection) -> dict[str, list[str]]:
+    """Give the books of each key that is for some only."""
+    found: dict[str, list[str]] = {}
+    for key, book in await connection.execute(select(KEY_BOOKS).order_by(KEY_BOOKS.c.book)):
+        found.setdefault(key, []).append(book)
+    return found

@@ -16,3 +16,10 @@ KEYS = Table(
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
 )
+
+KEY_BOOKS = Table(
+    "access_key_books",
+    METADATA,
+    Column("key_id", String(20), primary_key=True),
+    Column("book", String(64), primary_key=True),
+)

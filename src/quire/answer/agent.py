@@ -1,16 +1,18 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
+import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 from uuid import uuid4
 
 from agents import (
     Agent,
     Model,
+    ModelSettings,
     RunConfig,
     RunContextWrapper,
     Runner,
@@ -18,14 +20,19 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from agents.exceptions import AgentsException, MaxTurnsExceeded
-from openai import APITimeoutError, OpenAIError
+from agents.exceptions import (
+    AgentsException,
+    InputGuardrailTripwireTriggered,
+    MaxTurnsExceeded,
+)
 from openai.types.responses import ResponseTextDeltaEvent
 
-from quire.answer.instructions import INSTRUCTIONS, SELECTION_INSTRUCTIONS
-from quire.answer.passages import numbered_to_json, passages_to_json
+from quire.answer.guardrails import question_guardrail
+from quire.answer.instructions import INSTRUCTIONS, PLAIN_INSTRUCTIONS, SELECTION_INSTRUCTIONS
+from quire.answer.options import CONTEXT_TOKENS
+from quire.answer.passages import numbered_to_json, passages_to_json, passages_to_prompt
 from quire.domain import Chunk, Hit
-from quire.errors import ModelMisbehaved, ModelTimedOut, ModelUnavailable, UnknownPage
+from quire.errors import ModelMisbehaved, UnknownPage
 from quire.ports import Index
 from quire.prose.plain import well_formed
 from quire.retrieve.outline import find_section, open_section, outline_of
@@ -36,7 +43,6 @@ from quire.telemetry.spans import span
 # With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
 set_tracing_disabled(True)
 
-LOG = logging.getLogger("quire.answer")
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 
 
@@ -48,8 +54,16 @@ class Evidence:
     search: Search
     index: Index
     """The book that the tools beside the search read in."""
+    question: str = ""
+    """What is asked, standing alone."""
     instructions: str = ""
     """What the operator tells the agent besides Quire's own instructions, which come first."""
+    selected: bool = False
+    """Whether the reader selected the text, which then is all there is."""
+    room: int = CONTEXT_TOKENS
+    """How many tokens all passages together may have."""
+    refusal: str = ""
+    """Why the question was not passed on to the model."""
     tokens_used: int | None = None
     """What the model took to write, where it counts that."""
 
@@ -103,10 +117,11 @@ async def read_section(context: RunContextWrapper[Evidence], section: str, start
         start: The passage to begin with, from 1; a long section is read in several calls.
     """
     try:
-        opened = open_section(context.context.index, section, start=max(start, 1))
+        index = context.context.index
+        opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
-    numbered = context.context.number(opened.passages)
+    numbered = context.context.number(_at_once(opened.passages, context.context.room))
     return numbered_to_json(numbered, start=opened.start, total=opened.total)
 
 
@@ -114,6 +129,10 @@ AGENT: Agent[Evidence] = Agent(
     name="Quire",
     instructions=INSTRUCTIONS,
     tools=[search_textbook, table_of_contents, read_section],
+    input_guardrails=[question_guardrail],
+)
+PLAIN_AGENT: Agent[Evidence] = Agent(
+    name="Quire", instructions=PLAIN_INSTRUCTIONS, input_guardrails=[question_guardrail]
 )
 
 
@@ -128,43 +147,51 @@ SELECTION_AGENT: Agent[Evidence] = Agent(
     instructions=SELECTION_INSTRUCTIONS,
     # No tool that reaches the book: what is not offered cannot be called.
     tools=[read_selection],
+    input_guardrails=[question_guardrail],
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How a model is called."""
+
+    tools: bool = True
+    """Whether it is offered tools; without, it gets the passages and the question in one prompt."""
+    max_turns: int = 4
+    settings: ModelSettings = field(default_factory=ModelSettings)
+
+
 async def draft(
-    question: str,
     evidence: Evidence,
     *,
     model: Model,
-    max_turns: int,
-    selected: bool = False,
+    calling: Calling = Calling(),  # noqa: B008 - frozen
     session: Session | None = None,
 ) -> AsyncGenerator[str, None]:
-    """Run the agent and give its text as it comes.
+    """Run the agent on a question with its evidence, and give its text as it comes.
 
     The first search has been made: it stands in the conversation as a finished tool call. If the
-    reader `selected` a text, that is what has been read, and the agent has no other tool. A
-    `session` is what the agent remembers of the conversation.
+    reader selected a text, that is what has been read, and the agent has no other tool. A
+    `session` is what the agent remembers of the conversation. A question that a guardrail stops
+    gives no text, and the evidence says why.
 
     Raises:
         ModelError: the model failed or went on for too long.
     """
-    agent = SELECTION_AGENT if selected else AGENT
-    if evidence.instructions:
-        agent = agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
-    items = _opening(question, evidence, selected=selected)
-    config = RunConfig(model=model, tracing_disabled=True)
+    result = None
     async with _model_errors():
-        result = Runner.run_streamed(
-            agent,
-            items,
-            context=evidence,
-            max_turns=max_turns,
-            run_config=config,
-            session=session,
-        )
-        message, half = "", ""
         try:
+            result = Runner.run_streamed(
+                _agent(evidence, calling),
+                _opening(evidence, calling),
+                context=evidence,
+                max_turns=calling.max_turns,
+                run_config=RunConfig(
+                    model=model, model_settings=calling.settings, tracing_disabled=True
+                ),
+                session=session,
+            )
+            message, half = "", ""
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
                     event.data, ResponseTextDeltaEvent
@@ -175,12 +202,15 @@ async def draft(
                     text, half = _whole(half + event.data.delta)
                     yield text
             evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
+        except InputGuardrailTripwireTriggered:
+            return
         finally:
-            # Leaving the events does not stop the run; only this does.
-            result.cancel()
-            used = result.context_wrapper.usage
-            TOKENS.labels("input").inc(used.input_tokens)
-            TOKENS.labels("output").inc(used.output_tokens)
+            if result is not None:
+                # Leaving the events does not stop the run; only this does.
+                result.cancel()
+                used = result.context_wrapper.usage
+                TOKENS.labels("input").inc(used.input_tokens)
+                TOKENS.labels("output").inc(used.output_tokens)
 
 
 def _whole(text: str) -> tuple[str, str]:
@@ -189,17 +219,30 @@ def _whole(text: str) -> tuple[str, str]:
     return well_formed(text[:cut].replace("\0", "�")), text[cut:]
 
 
-def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
+def _agent(evidence: Evidence, calling: Calling) -> Agent[Evidence]:
+    agent = AGENT if calling.tools else PLAIN_AGENT
+    if evidence.selected:
+        agent = SELECTION_AGENT if calling.tools else SELECTION_AGENT.clone(tools=[])
+    if not evidence.instructions:
+        return agent
+    return agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
+
+
+def _opening(evidence: Evidence, calling: Calling) -> list[Any]:
     """Give the question, and the first search or the selection as a finished tool call."""
-    tool = read_selection if selected else search_textbook
+    if not calling.tools:
+        prompt = passages_to_prompt(evidence.hits, evidence.question)
+        return [{"role": "user", "content": prompt}]
+    tool = read_selection if evidence.selected else search_textbook
     call = f"call_{uuid4().hex}"
+    arguments = {} if evidence.selected else {"query": evidence.question}
     return [
-        {"role": "user", "content": question},
+        {"role": "user", "content": evidence.question},
         {
             "type": "function_call",
             "call_id": call,
             "name": tool.name,
-            "arguments": "{}" if selected else json.dumps({"query": question}),
+            "arguments": json.dumps(arguments),
         },
         {
             "type": "function_call_output",
@@ -207,6 +250,12 @@ def _opening(question: str, evidence: Evidence, *, selected: bool) -> list[Any]:
             "output": passages_to_json(evidence.hits),
         },
     ]
+
+
+def _at_once(passages: Sequence[Chunk], room: int) -> Sequence[Chunk]:
+    """Give as many passages from the first on as there is room for, and one in any case."""
+    read = accumulate(chunk.token_count for chunk in passages)
+    return passages[: max(1, sum(tokens <= room for tokens in read))]
 
 
 @asynccontextmanager
@@ -217,14 +266,4 @@ async def _model_errors() -> AsyncIterator[None]:
     except MaxTurnsExceeded as error:
         raise ModelMisbehaved("The model searched again and again without answering.") from error
     except AgentsException as error:
-        # Its words are about the loop and the model's own, and not for readers either.
-        LOG.error("the model's output cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
-        raise ModelMisbehaved("The model's output cannot be used.") from error
-    except APITimeoutError as error:
-        raise ModelTimedOut("The model took too long to answer.") from error
-    except TimeoutError as error:
-        raise ModelTimedOut("The model took too long to answer.") from error
-    except OpenAIError as error:
-        # Its words may hold addresses and keys, and are not for readers.
-        LOG.error("the model cannot be used: %s", error)  # noqa: TRY400 - a trace adds nothing
-        raise ModelUnavailable("The model cannot be used right now.") from error
+        raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import log2
 
 from quire.answer.options import CONTEXT_TOKENS
 from quire.domain import Confidence, Hit, Question
@@ -30,13 +31,30 @@ def pass_gate(
 
 
 def fitting(hits: Sequence[Hit], tokens: int, *, beside: Sequence[Hit] = ()) -> list[Hit]:
-    """Give the first hits, as many as have room beside what the model has been shown already."""
-    room = tokens - sum(hit.chunk.token_count for hit in beside)
+    """Give the hits that are worth most together and have room beside what was shown already.
+
+    The best one is always among them, unless something was shown before.
+    """
     known = {hit.chunk.id for hit in beside}
-    kept: list[Hit] = []
-    for hit in (one for one in hits if one.chunk.id not in known):
-        room -= hit.chunk.token_count
-        if room < 0 and (kept or beside):
-            break
-        kept.append(hit)
-    return kept
+    room = tokens - sum(hit.chunk.token_count for hit in beside)
+    new = [hit for hit in hits if hit.chunk.id not in known]
+    first = [] if beside else new[:1]
+    room -= sum(hit.chunk.token_count for hit in first)
+    return first + _worthiest(new[len(first) :], room)
+
+
+def _worthiest(hits: Sequence[Hit], room: int) -> list[Hit]:
+    """Choose by value, not by order: a long passage may cost several that say more together."""
+    best: dict[int, tuple[float, tuple[Hit, ...]]] = {0: (0.0, ())}
+    for hit in hits:
+        for used, (value, chosen) in list(best.items()):
+            tokens, worth = used + hit.chunk.token_count, value + _worth(hit)
+            if tokens <= room and worth > best.get(tokens, (0.0, ()))[0]:
+                best[tokens] = (worth, (*chosen, hit))
+    # Of equal worth, what takes less room and was found first.
+    return list(max(best.items(), key=lambda one: (round(one[1][0], 6), -one[0]))[1][1])
+
+
+def _worth(hit: Hit) -> float:
+    """Give the discounted gain of a hit: what is found later is less likely to be what is asked."""
+    return hit.similarity / log2(hit.rank + 1)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from quire.answer.instructions import EARLIER
 from quire.answer.refusal import REFUSAL
 from quire.conversation import Role
 from quire.errors import StoreUnavailable
@@ -14,7 +15,14 @@ from quire.retrieve.rewrite import Exchange, standalone_question
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
 
+EARLIER_MESSAGES = 14
+"""Messages before the last ones, of which the questions are told."""
+SHORT = 100
 _MARKS = re.compile(r"\s*\[\d+\]")
+
+
+Said = tuple[str, list[tuple[Role, str]]]
+"""What a conversation is about, where that is known, and what was said in it."""
 
 
 class ThreadSession:
@@ -37,20 +45,34 @@ class ThreadSession:
         self._unchecked: list[TResponseInputItem] = []
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """Give what was said, oldest first; nothing while the store is down."""
+        """Give what was said, oldest first; nothing while the store is down.
+
+        Of what lies before the last messages, only what was asked is told.
+        """
+        topic, messages = await self._said()
+        before, recent = messages[: -self._last], messages[-self._last :]
         said: list[TResponseInputItem] = [
             # The marks of earlier answers point to passages that are not before the model now.
             {"role": role, "content": _MARKS.sub("", content)}
-            for role, content in await self._said()
+            for role, content in recent
         ]
+        asked = [_short(content) for role, content in before if role == "user"]
+        if asked:
+            told = EARLIER.format(asked="; ".join(filter(None, (topic, *asked))))
+            said.insert(0, {"role": "user", "content": told})
         items = said + self._unchecked
         return items if limit is None else items[-limit:] if limit else []
 
-    async def _said(self) -> list[tuple[Role, str]]:
+    async def _said(self) -> Said:
         thread = None
         with suppress(StoreUnavailable):
-            thread = await self._store.load(self.session_id, last=self._last, owner=self._owner)
-        return [(message.role, message.content) for message in (thread.messages if thread else ())]
+            thread = await self._store.load(
+                self.session_id, last=self._last + EARLIER_MESSAGES, owner=self._owner
+            )
+        if thread is None:
+            return "", []
+        messages = [(message.role, message.content) for message in thread.messages]
+        return thread.topic_summary or "", messages
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
         """Keep what the run says, until it ends."""
@@ -69,17 +91,17 @@ class ToldSession(ThreadSession):
     """The same, over what the caller says was said: nobody has kept it, and it proves nothing."""
 
     def __init__(
-        self, store: ThreadStore, thread_id: str, earlier: Sequence[tuple[str, str]]
+        self, store: ThreadStore, thread_id: str, earlier: Sequence[tuple[str, str]], *, last: int
     ) -> None:
         """Remember questions and answers as the caller gives them."""
-        super().__init__(store, thread_id, last=0)
-        self._earlier = earlier
+        super().__init__(store, thread_id, last=last)
+        self._earlier = earlier[-(last + EARLIER_MESSAGES) :]
 
-    async def _said(self) -> list[tuple[Role, str]]:
+    async def _said(self) -> Said:
         said: list[tuple[Role, str]] = []
         for question, answer in self._earlier:
             said += [("user", question), ("assistant", answer)]
-        return [one for one in said if one[1]]
+        return "", [one for one in said if one[1]]
 
 
 def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
@@ -89,3 +111,8 @@ def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
         if not answer.startswith(REFUSAL):  # a follow-up is about what was answered
             told.append(Exchange(standalone_question(question, told), answer=answer))
     return told
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHORT else f"{flat[: SHORT - 1]}…"

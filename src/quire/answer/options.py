@@ -1,8 +1,8 @@
-"""When Quire answers, and what it shows."""
+"""When Quire answers, who writes, and what it shows."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 CONTEXT_TOKENS = 4_000
 
@@ -30,10 +30,69 @@ class AnswerOptions(BaseModel):
     """Who checks claims: `strict` compares words, numbers and names, and lets next to nothing false
     through, but little in other words either; `trained` also reads, shows more of what a language
     model writes in its own words, and errs more often."""
-    model_timeout_seconds: float = Field(60.0, gt=0, le=3600)
-    """How long a model that runs elsewhere may be silent."""
-    model_down: Literal["refuse", "embedded"] = "refuse"
-    """What happens while it cannot be reached: `embedded` lets the embedded one quote the book."""
+
+
+class ModelOptions(BaseModel):
+    """How one language model is reached and asked; the embedded one needs none of it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+    base_url: str | None = None
+    """Address of an OpenAI-compatible server; by default that of the model's own provider."""
+    api_key: SecretStr | None = None
+    """Key for it; by default the provider's usual variable, such as `OPENAI_API_KEY`, unless there
+    is a base URL."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """How freely it writes; by default as its provider sets it, since some models take no other."""
+    max_tokens: int = Field(4_096, ge=16, le=1_000_000)
+    """How many tokens it may write at once, with what it thinks."""
+    tools: Literal["auto", "yes", "no"] = "auto"
+    """Whether it may search and read on by itself: `auto` if it is known to call tools. One that
+    may not gets the passages in one prompt."""
+    first_token_seconds: float = Field(60.0, gt=0, le=3600)
+    """How long it may take to begin."""
+    idle_seconds: float = Field(30.0, gt=0, le=3600)
+    """How long it may be silent once it has begun."""
+    retries: int = Field(2, ge=0, le=10)
+    """How often it is asked again if it is busy or cannot be reached, before it has begun."""
+    input_price: float | None = Field(None, ge=0)
+    """Dollars a million tokens read, where LiteLLM does not know."""
+    output_price: float | None = Field(None, ge=0)
+    """Dollars a million tokens written, where LiteLLM does not know."""
+    extra: dict[str, Any] = {}
+    """What else is sent with each request, such as `reasoning_effort`."""
+
+
+class LlmOptions(ModelOptions):
+    """How language models are reached, and what they may take; `models` overrides by name."""
+
+    answer_seconds: float = Field(90.0, gt=0, le=3600)
+    """How long all models together may work on one answer; the embedded one may always answer."""
+    answer_tokens: int = Field(50_000, ge=500)
+    """How many tokens one answer may take, read and written; a further round is not begun then."""
+    day_tokens: int | None = Field(None, ge=0)
+    """How many tokens a day (UTC) all processes on this data folder may take; by default any."""
+    day_dollars: float | None = Field(None, ge=0)
+    """How many dollars a day they may cost, where prices are known; by default any."""
+    break_after: int = Field(5, ge=1)
+    """After so many failures in a row a model is left alone for a while."""
+    rest_seconds: float = Field(30.0, ge=0)
+    """How long it is left alone, before one question tries it again."""
+    rewrite: bool = False
+    """Whether it puts follow-ups into complete questions, instead of Quire's own rules."""
+    summarise: bool = False
+    """Whether it writes the summaries of conversations, instead of Quire's own rules."""
+    second_opinion: bool = False
+    """Whether it is asked about claims that the judge would withhold: it has to name the sentence
+    that says so. Shows more, and errs more often."""
+    models: dict[str, ModelOptions] = {}
+    """Other values for single models of `QUIRE_MODEL`, by name; best declared in `quire.toml`."""
+
+    def of(self, name: str) -> ModelOptions:
+        """Give the options of one model: its own, and the general ones for the rest."""
+        own = self.models.get(name, ModelOptions())
+        general = {one: getattr(self, one) for one in ModelOptions.model_fields}
+        return ModelOptions(**general | {one: getattr(own, one) for one in own.model_fields_set})
 
 
 class CacheOptions(BaseModel):

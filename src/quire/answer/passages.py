@@ -1,7 +1,8 @@
-"""Passages as the model reads them: numbered, fenced as data, in one JSON text."""
+"""Passages as the model reads them: numbered, fenced as data."""
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from quire.domain import Hit
@@ -31,6 +32,19 @@ def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **more: object) -> str
         },
         ensure_ascii=False,
     )
+
+
+def passages_to_prompt(hits: Sequence[Hit], question: str) -> str:
+    """Write hits and the question as one message, for models that call no tools.
+
+    The fence is named after all that stands in it, so that no passage can close it.
+    """
+    written = "\n\n".join(
+        f"[{number}] {' › '.join(hit.chunk.path)}\n{hit.chunk.text}"
+        for number, hit in enumerate(hits, start=1)
+    )
+    fence = f"passages-{sha256(written.encode()).hexdigest()[:8]}"
+    return f"<{fence}>\n{written}\n</{fence}>\n\nQuestion: {question}"
 
 
 def passages_from_json(text: str) -> list[Passage]:

@@ -1,31 +1,33 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from uuid import uuid4
 
-from quire.answer.agent import Evidence, draft
+from quire.answer.agent import Evidence
+from quire.answer.asking import Asking
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.gate import at_risk, fitting, pass_gate
-from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.instructions import REWRITE, SUMMARISE
 from quire.answer.keeping import logged, unless_down
 from quire.answer.memory import ThreadSession, ToldSession, told_before
-from quire.answer.models import ModelFor
+from quire.answer.models import Writers
 from quire.answer.options import AnswerOptions
-from quire.answer.outside import replaced, within_reach
 from quire.answer.records import answer_record, cited_in
-from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER, warning
+from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER
 from quire.answer.selected import read_selection
 from quire.answer.smalltalk import NAME as TALK
 from quire.answer.smalltalk import answer_to_talk
+from quire.answer.topics import Topics
 from quire.answer.work import Work
+from quire.answer.writing import Writing
 from quire.conversation import Message
-from quire.domain import Answer, Chunk, Claim, Confidence, Hit, Question
+from quire.domain import Answer, Confidence, Hit, Question
 from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Judge, Library, ThreadStore
@@ -38,11 +40,8 @@ from quire.retrieve.selection import weigh_selection
 from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
 from quire.telemetry.spans import span
-from quire.verify.claims import Piece, PieceReader
 from quire.verify.confidence import certain, score_confidence
-from quire.verify.grounding import check_piece
 from quire.verify.headings import check_titles
-from quire.verify.links import SentenceLinks
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
@@ -57,37 +56,42 @@ class Pipeline:
         searcher: Searcher,
         judge: Judge,
         threads: ThreadStore,
-        model: tuple[str, ModelFor],
+        writers: Writers,
         options: AnswerOptions,
     ) -> None:
-        """Join the stages; `model` is its name and what makes it."""
+        """Join the stages."""
         self._library = library
         self._searcher = searcher
-        self._judge = judge
         self._threads = threads
-        self._model_name = model[0]
-        self._model_for = within_reach(model, searcher.evidence, options)
+        self._writers = writers
+        self._writing = Writing(writers, judge, options)
         self._options = options
-        self._links = SentenceLinks()
+        asking = Asking(writers)
+        self._rewrite = asking.on(REWRITE) if writers.limits.rewrite else None
+        self.topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
-        index = self._library.open(question.book)
+        # In a thread, as all that reads a book: it may lie on a server.
+        index = await asyncio.to_thread(self._library.open, question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
-        work = Work(question, index, thread_id, str(uuid4()), self._model_name)
+        work = Work(question, index, thread_id, str(uuid4()), self._writers.name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
         async with logged(self._threads, work):
             yield Started(thread_id, work.answer_id)
             async with self._threads.turn(thread_id):
                 told, confidence = await self._prepare(work)
                 shown = work.hits(answered=confidence.should_answer)
+                if confidence.level == "low":
+                    work.disclaimer = SELECTION_DISCLAIMER if work.selected else DISCLAIMER
                 yield Retrieved(work.standalone, shown, confidence)
 
                 for statement in told:
                     yield self._quote_titles(work, statement)
                 if confidence.should_answer and not told:
-                    async with aclosing(self._proven(work, confidence)) as pieces:
+                    written = self._writing.write(work, self._shown(work), self._memory(work))
+                    async with aclosing(written) as pieces:
                         async for event in pieces:
                             yield event
 
@@ -96,6 +100,8 @@ class Pipeline:
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
+        if self.topics and work.kept:
+            self.topics.follow(answer.thread_id, work.question.owner)
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
@@ -104,7 +110,7 @@ class Pipeline:
             return [], await self._select(work, question.selected_text)
         history = await self._history(work)
         asked = understand(question.text, work.index)
-        told = self._told(work, asked, history)
+        told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
             return told, certain(len(work.evidence))
         if asked.foreign:
@@ -176,6 +182,7 @@ class Pipeline:
                 history,
                 vocabulary=work.index.vocabulary,
                 threshold=work.question.threshold,
+                ask=self._rewrite,
             )
         work.standalone, work.also = found.standalone, found.also
         return _gated(work, found.result, self._options.context_tokens, since=begun)
@@ -199,108 +206,33 @@ class Pipeline:
             also=also,
         )
 
-    async def _proven(
-        self, work: Work, confidence: Confidence
-    ) -> AsyncGenerator[Sentence | Withheld, None]:
-        """Hold the answer back until it has a proven claim: without one it becomes a refusal."""
-        held: list[Sentence | Withheld] = []
-        async with aclosing(self._checked(work, confidence)) as pieces:
-            async for event in pieces:
-                held.append(event)
-                if work.is_proven:
-                    for one in held:
-                        yield one
-                    held.clear()
-        for one in held:
-            if isinstance(one, Withheld):
-                yield one
-
-    async def _checked(
-        self, work: Work, confidence: Confidence
-    ) -> AsyncGenerator[Sentence | Withheld, None]:
-        """Let the agent write, and give each piece only after its check."""
-        begun = perf_counter()
-        if confidence.level == "low":
-            yield work.say(SELECTION_DISCLAIMER if work.selected else DISCLAIMER)
+    def _shown(self, work: Work) -> Evidence:
+        """Give what a model is shown, with a search of its own that passes the same gate."""
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
             good = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
             return fitting(good, self._options.context_tokens, beside=work.evidence)
 
-        shown = Evidence(work.evidence, search, work.index, self._options.instructions)
-        model = self._model_for(work.index.statistics)
-        reader = PieceReader()
-        async with aclosing(
-            draft(
-                work.standalone,
-                shown,
-                model=model,
-                max_turns=self._options.max_turns,
-                selected=work.selected is not None,
-                session=self._memory(work),
-            )
-        ) as deltas:
-            async for delta in deltas:
-                for event in self._check(work, reader.feed(delta)):
-                    yield event
-        for event in self._check(work, reader.finish()):
-            yield event
-        work.answer_ms = 1000 * (perf_counter() - begun) - work.verify_ms
-        work.tokens_used = shown.tokens_used
-        if replaced(model):
-            work.model = EMBEDDED
-            work.note("embedded_answer")
+        return Evidence(
+            work.evidence,
+            search,
+            work.index,
+            question=work.standalone,
+            instructions=self._options.instructions,
+            selected=work.selected is not None,
+            room=self._options.context_tokens,
+        )
 
     def _memory(self, work: Work) -> ThreadSession | None:
-        """Give what the model may remember; the embedded one quotes, and needs none."""
         asked = work.question
-        if self._model_name == EMBEDDED or work.selected:
+        if work.selected:
             return None
         if asked.earlier:
-            return ToldSession(self._threads, work.thread_id, asked.earlier[-HISTORY:])
+            return ToldSession(self._threads, work.thread_id, asked.earlier, last=HISTORY)
         if asked.thread_id is None:
             return None
         return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
-
-    def _check(self, work: Work, pieces: Iterable[Piece]) -> Iterator[Sentence | Withheld]:
-        """Judge pieces; give those that may be shown, and say which may not."""
-        for piece in pieces:
-            if NOT_IN_BOOK in piece.text:
-                continue
-            claim, text = self._judged(work, piece)
-            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
-                work.leading.append((text, claim))
-            elif self._shows(claim):
-                for lead in work.leading:
-                    yield work.release(*lead)
-                work.leading.clear()
-                yield work.release(text + self._warning(work, piece, claim), claim)
-            else:
-                yield work.withhold(claim)
-
-    def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
-        begun = perf_counter()
-        link = partial(self._links.link, work.index)
-        linked = _no_link if work.selected else link
-        with span("verify") as timed:
-            claim, text = check_piece(piece, work.evidence, self._judge, linked, work.last)
-            timed.set_attribute("verdict", claim.verdict)
-        if work.selected:
-            claim = work.selected.cite(claim, link)
-        work.verify_ms += 1000 * (perf_counter() - begun)
-        return claim, text
-
-    def _shows(self, claim: Claim) -> bool:
-        shown = claim.verdict in ("supported", "not_a_claim")
-        partly = claim.verdict == "partly" and self._options.show_partly
-        return shown or partly or self._options.unsupported != "withhold"
-
-    def _warning(self, work: Work, piece: Piece, claim: Claim) -> str:
-        said = warning(claim.verdict, selected=work.selected is not None)
-        if self._options.unsupported != "mark" or not said:
-            return ""
-        return ("\n\n" if piece.is_block else " ") + said
 
     async def _remember(self, answer: Answer, work: Work) -> None:
         if not work.kept:
@@ -330,8 +262,3 @@ def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Con
     work.evidence, confidence = pass_gate(found, work.question, tokens)
     work.retrieve_ms = 1000 * (perf_counter() - since)
     return confidence
-
-
-def _no_link(chunk: Chunk, start: int, end: int) -> str:
-    del chunk, start, end  # a selection has no address of its own
-    return ""

@@ -20,6 +20,8 @@ SELECTION_DISCLAIMER = (
     "The selected text touches on this only in part; what follows is the closest it comes."
 )
 
+BROKEN_OFF = "The answer breaks off here: the model did not finish it."
+
 
 def warning(verdict: VerdictKind, *, selected: bool) -> str:
     """Give what stands behind a claim that is shown although the source does not support it."""

@@ -42,6 +42,15 @@ class Work:
     answer_ms: float = 0.0
     verify_ms: float = 0.0
     tokens_used: int | None = None
+    dollars: float | None = None
+    disclaimer: str = ""
+    """What is said before an answer that rests on little."""
+    wordless: bool = True
+    """Whether the model has said nothing yet."""
+    declined: bool = False
+    """Whether the model said that the passages do not answer."""
+    judged: int = 0
+    """How many claims were withheld from models before the one that writes."""
     notices: tuple[Notice, ...] = ()
     """What is down, and the reader has to know."""
 
@@ -53,6 +62,12 @@ class Work:
     def note(self, notice: Notice) -> None:
         """Have the answer say what is down."""
         self.notices = tuple(dict.fromkeys((*self.notices, notice)))
+
+    def begin(self, model: str) -> None:
+        """Let a model write; of one before it, only what it invented is kept."""
+        self.model, self.text, self.wordless, self.declined = model, "", True, False
+        self.claims, self.leading = [], []
+        self.judged = len(self.withheld)
 
     @property
     def is_proven(self) -> bool:
@@ -111,7 +126,7 @@ class Work:
             confidence = replace(confidence, level="insufficient", should_answer=False)
         elif self.nearest is not None:
             sure = correctness_of(
-                confidence.answerability, self.evidence, self.claims, self.withheld
+                confidence.answerability, self.evidence, self.claims, self.withheld[self.judged :]
             )
             confidence = replace(confidence, correctness=sure)
         return Answer(
@@ -138,6 +153,8 @@ class Work:
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
             tokens_used=self.tokens_used,
+            dollars=self.dollars,
+            notices=self.notices,
         )
 
     def _status(self, *, answered: bool) -> Status:
@@ -146,7 +163,7 @@ class Work:
         return "not_in_selection" if self.selected else "not_in_book"
 
     def _refusal(self) -> str:
-        if self.selected:
+        if self.selected and not self.refusal:
             return selection_refusal(self._lacks())
         return self.refusal or refusal_text(self.standalone, self.nearest or ())
 

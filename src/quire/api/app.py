@@ -140,15 +140,14 @@ def _streams(services: Services) -> Streams:
 
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
-        chosen = services.settings.book
-        books = [chosen] if chosen else [one.book for one in services.library.books()]
-        for book in books or [None]:
-            services.library.open(book)
+        await asyncio.to_thread(services.library.ping)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
     checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    if services.writers:
+        checks["model"] = services.writers[0].check
     # Without Redis each process counts for itself, unless the operator wants nothing without it.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping

@@ -18,7 +18,7 @@ from quire import conversation
 from quire.access.keys import SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
-from quire.errors import BadRequest, KeyNeeded, NotAllowed, WrongHost, WrongKey
+from quire.errors import BadRequest, KeyNeeded, NotAllowed, UnknownBook, WrongHost, WrongKey
 from quire.settings import Settings
 
 READER = "X-Quire-Reader"
@@ -43,6 +43,8 @@ class Caller:
     """Whose conversations it sees; `None` is the operator's own machine."""
     origin: str = ""
     """The site whose page sent it, if a browser says so."""
+    books: tuple[str, ...] = ()
+    """The books it may ask about; all, if none is named."""
     new_reader: str = ""
     """An id that the reader was given just now, and has to send from here on."""
 
@@ -65,6 +67,26 @@ def owner_of(request: Request) -> str | None:
     nobody else can guess. A conversation's id is chosen by clients, and so opens nothing by itself.
     """
     return caller_of(request).owner
+
+
+def book_for(request: Request, named: str | None) -> str | None:
+    """Give the book that a request is about; see `book_of`."""
+    return book_of(caller_of(request), named)
+
+
+def book_of(caller: Caller, named: str | None) -> str | None:
+    """Give the book that a caller means; one that its key is not made for is not known.
+
+    Raises:
+        UnknownBook: it is another, or the key is for several and none of them is named.
+    """
+    books = caller.books
+    if not books or named in books:
+        return named
+    if named is None and len(books) == 1:
+        return books[0]
+    said = "Say which book is meant." if named is None else f"There is no book {named!r}."
+    raise UnknownBook(f"{said} Known: {', '.join(books)}.")
 
 
 def visible_to(request: Request) -> conversation.Caller:
@@ -114,6 +136,7 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
         address=address,
         owner=f"{name}:{hashlib.sha256(reader.encode()).hexdigest()[:32]}" if reader else name,
         origin=origin,
+        books=key.books if key else (),
         new_reader=reader if new else "",
     )
 

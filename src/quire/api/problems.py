@@ -56,7 +56,9 @@ STATUS: dict[type[QuireError], int] = {
     errors.ModelError: 502,
     errors.ModelUnavailable: 503,
     errors.ModelTimedOut: 504,
+    errors.ModelRefused: 502,
     errors.ModelMisbehaved: 502,
+    errors.BudgetSpent: 503,
     errors.AccessDenied: 403,
     errors.KeyNeeded: 401,
     errors.WrongKey: 401,
@@ -73,6 +75,11 @@ READERS: dict[type[QuireError], str] = {
     errors.StoreMismatch: "Conversations cannot be stored or read right now.",
     errors.DiskFull: "Nothing can be stored right now.",
     errors.BadSettings: "The service is not set up as it should be.",
+    errors.ModelUnavailable: "The model cannot be used right now.",
+    errors.ModelTimedOut: "The model took too long to answer.",
+    errors.ModelRefused: "The model cannot be used: its operator has to look at it.",
+    errors.ModelMisbehaved: "The model gave no answer that can be used.",
+    errors.BudgetSpent: "The budget for today is spent.",
 }
 """What is said instead of an error's own words, which are for the operator and go to the log: they
 may name folders and addresses of the server."""

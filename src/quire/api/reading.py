@@ -1,9 +1,10 @@
 """The books themselves: what there is, and each page to read where a citation points."""
 
+import asyncio
 from collections.abc import Sequence
 from html import escape
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -11,10 +12,11 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from pydantic import BaseModel
 
+from quire.api.callers import book_for, caller_of
 from quire.api.door import needs
 from quire.domain import Chunk
 from quire.errors import UnknownPage
-from quire.index.library import DiskLibrary
+from quire.index.shelf import Shelf
 
 
 class BookSummary(BaseModel):
@@ -28,13 +30,15 @@ class BookSummary(BaseModel):
     revision: str
 
 
-def reading_router(library: DiskLibrary) -> APIRouter:
+def reading_router(library: Shelf) -> APIRouter:
     """Make `/books` and the reading pages below `/read`."""
     router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 
     @router.get("/books")
-    async def list_books() -> list[BookSummary]:
+    async def list_books(request: Request) -> list[BookSummary]:
         """List the books that can be asked about."""
+        mine = caller_of(request).books
+        manifests = await asyncio.to_thread(library.books)
         return [
             BookSummary(
                 book=m.book,
@@ -44,13 +48,15 @@ def reading_router(library: DiskLibrary) -> APIRouter:
                 chunks=m.chunks,
                 revision=m.revision,
             )
-            for m in library.books()
+            for m in manifests
+            if not mine or m.book in mine
         ]
 
     @router.get("/read/{book}/{source_file:path}", response_class=HTMLResponse)
-    async def read_page(book: str, source_file: str) -> HTMLResponse:
+    async def read_page(book: str, source_file: str, request: Request) -> HTMLResponse:
         """Show one page of a book, for citations to point into."""
-        chunks = library.open(book).page(source_file)
+        named = book_for(request, book)
+        chunks = await asyncio.to_thread(lambda: library.open(named).page(source_file))
         if not chunks:
             raise UnknownPage(f"The book {book!r} has no page {source_file!r}.")
         policy = "default-src 'none'; style-src 'self'; form-action 'none'"

@@ -16,6 +16,7 @@ COMMANDS = {
     "books": "List the books, show what was noticed about one, or remove one.",
     "export": "Write a book's index into one file.",
     "import": "Take in a book from such a file.",
+    "index": "Move books between the data folder and a Qdrant server.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "mcp": "Offer the books as tools to other agents, on standard input and output.",
     "keys": "Make, list and revoke the keys that callers of the service show.",

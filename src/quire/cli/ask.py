@@ -16,9 +16,9 @@ from quire.cli.options import (
     settings_from,
 )
 from quire.compose import build
-from quire.domain import NOTICES, Answer, Question
+from quire.domain import Answer, Question
 from quire.errors import BadRequest
-from quire.events import Done, Sentence
+from quire.events import NOTICES, Done, Sentence
 from quire.settings import Settings
 
 MAX_LENGTH = 1000

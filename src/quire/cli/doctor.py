@@ -61,9 +61,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _tried("confidence", lambda: _confidence(settings))
     yield _tried("books", lambda: _books(settings))
     yield _tried("conversations", lambda: _store(settings))
-    yield Finding(
-        "model", settings.model == "embedded", settings.model, "Set QUIRE_MODEL=embedded."
-    )
+    yield _tried("model", lambda: _model(settings))
     sdk = importlib.metadata.version("openai-agents")
     yield Finding("agents sdk", True, f"openai-agents {sdk}, tracing off")
 
@@ -130,11 +128,43 @@ def _books(settings: Settings) -> str:
     from quire.compose import build_library
 
     library = build_library(settings)
-    manifests = library.books()
-    for manifest in manifests:
-        library.open(manifest.book)
+    try:
+        manifests = library.books()
+        for manifest in manifests:
+            library.open(manifest.book)
+    finally:
+        library.close()
     listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
-    return "; ".join(listed) or "none yet; run `quire ingest PATH`"
+    said = "; ".join(listed) or "none yet; run `quire ingest PATH`"
+    return f"on {library.where}: {said}" if settings.index_url else said
+
+
+def _model(settings: Settings) -> str:
+    """Ask each model of the list for a word."""
+    from quire.answer.asking import ask_once
+    from quire.answer.models import Writer, choose_writers
+    from quire.compose import build_reader
+    from quire.retrieve.evidence import EvidenceReader
+
+    evidence = EvidenceReader(build_reader(settings))
+    writers = choose_writers(settings.model, evidence, settings.llm)
+
+    async def look(writer: Writer) -> str:
+        if writer.options is None:
+            return f"{writer.name}, quotes the book"
+        begun = perf_counter()
+        await ask_once(writer, writers.budget(), "Reply with one word.", "Are you ready?")
+        took = 1000 * (perf_counter() - begun)
+        tools = "calls tools" if writer.tools else "gets one prompt"
+        return f"{writer.name}, {tools}, answered in {took:.0f} ms"
+
+    async def look_at_all() -> str:
+        try:
+            return "; then ".join([await look(writer) for writer in writers.each])
+        finally:
+            await writers.close()
+
+    return asyncio.run(look_at_all())
 
 
 def _store(settings: Settings) -> str:

@@ -100,7 +100,8 @@ def _serve(settings: Settings, console: Console) -> None:
 
     # What is wrong with a database is told once and in one sentence, before anything is served.
     asyncio.run(upgrade_all(settings))
-    if not build_library(settings).books():
+    # On a server they may come later, from another host.
+    if not settings.index_url and not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
     with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
         several = settings.serve.workers > 1

@@ -1,8 +1,11 @@
 """Search for a question as part of its conversation."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from quire.errors import ModelError
+from quire.prose.terms import terms
 from quire.prose.vocabulary import Vocabulary
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
 from quire.retrieve.search import SearchResult
@@ -13,6 +16,11 @@ CITED = 2
 SURE = 0.85
 """A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
+LONGEST = 500
+"""Characters of a question that a language model wrote."""
+
+Ask = Callable[[str], Awaitable[str]]
+"""Has a language model rewrite a conversation into its last question, standing alone."""
 Search = Callable[[str, Sequence[str]], Awaitable[SearchResult]]
 """Searches for a standalone question; the passages named are read beside those found."""
 
@@ -34,9 +42,10 @@ async def search_in_conversation(
     *,
     vocabulary: Vocabulary,
     threshold: float,
+    ask: Ask | None = None,
 ) -> Searched:
-    """Search for a question, as a follow-up where it is one."""
-    alone = standalone_question(question, history)
+    """Search for a question, as a follow-up where it is one; `ask` may say what it means."""
+    alone = await _asked_for(question, history, ask) or standalone_question(question, history)
     cited = tuple(identity for one in history[-CITED:] for identity in one.cited)
     standalone = said_in_full(alone, vocabulary) or alone
     also = cited if alone != question else ()
@@ -49,3 +58,18 @@ async def search_in_conversation(
         if again.answerability > max(found.answerability, threshold):
             return Searched(beside, cited, again)
     return Searched(standalone, also, found)
+
+
+async def _asked_for(question: str, history: Sequence[Exchange], ask: Ask | None) -> str:
+    """Give the follow-up as a language model puts it; nothing if it puts in words of its own."""
+    if ask is None or not history:
+        return ""
+    said = "\n".join(f"Reader: {one.question}\nBook: {one.answer}" for one in history)
+    try:
+        written = await ask(f"{said}\nReader: {question}")
+    except ModelError:
+        return ""
+    alone = re.sub(r"^(?:reader|question)\s*:\s*", "", " ".join(written.split()), flags=re.I)
+    known = set(terms(f"{said} {question}"))
+    of_theirs = terms(alone) and set(terms(alone)) <= known
+    return alone if of_theirs and len(alone) <= LONGEST else ""

@@ -39,6 +39,15 @@ STAGE_SECONDS = Histogram(
     registry=REGISTRY,
 )
 TOKENS = Counter("quire_model_tokens", "Tokens of the model", ["kind"], registry=REGISTRY)
+DOLLARS = Counter(
+    "quire_model_dollars", "Cost of models whose price is known", ["model"], registry=REGISTRY
+)
+MODELS = Counter(
+    "quire_model_answers",
+    "What models came to: proven, unproven, or how they failed",
+    ["model", "result"],
+    registry=REGISTRY,
+)
 CACHE = Counter(
     "quire_cache",
     "Look-ups; shared waited for the same question of another reader, skipped lean on a thread",

@@ -1,14 +1,21 @@
 """The whole service on stand-ins: real index, real store, real pipeline, no weights."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from quire.answer.models import ModelFor, choose_model
-from quire.answer.options import AnswerOptions
+from quire.answer.models import ModelFor, Writers, choose_writers, sole_writer
+from quire.answer.options import AnswerOptions, LlmOptions
 from quire.answer.pipeline import Pipeline
 from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
-from quire.compose import Services, books_folder, build_threads, build_workflows
-from quire.index.library import DiskLibrary
+from quire.compose import (
+    Services,
+    build_by_book,
+    build_library,
+    build_spending,
+    build_threads,
+    build_workflows,
+)
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
 from quire.retrieve.evidence import EvidenceReader
@@ -21,30 +28,49 @@ PLAIN_CALIBRATION = Calibration(answerability=Logistic(1.0, {"reader": 8.0}))
 """Calls passages relevant when the reader likes their sentences."""
 
 
-def build_services(
+def build_services(  # noqa: PLR0913 - one for each part that a test may replace
     data_dir: Path,
     *,
     embedder: HashEmbedder | None = None,
-    model: ModelFor | None = None,
+    model: ModelFor | Writers | str = "embedded",
     judge: Judge | None = None,
     options: AnswerOptions | None = None,
+    llm: LlmOptions | None = None,
     workflows: tuple[WorkflowOptions, ...] = DEFAULT_WORKFLOWS,
 ) -> Services:
-    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
-    settings = Settings(data_dir=data_dir, answer=options or AnswerOptions(), workflows=workflows)
+    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`.
+
+    The other settings are read as always, so that the books may be on a server.
+    """
+    settings = Settings(
+        data_dir=data_dir,
+        answer=options or AnswerOptions(),
+        llm=llm or LlmOptions(),
+        workflows=workflows,
+    )
     embedder = embedder or HashEmbedder()
-    library = DiskLibrary(books_folder(settings), embedder=embedder.id)
+    library = build_library(settings, embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
     threads = build_threads(settings)
-    chosen = ("scripted", model) if model else ("embedded", choose_model("embedded", evidence))
     judge = judge or LexicalJudge()
+    spending = build_spending(settings)
+
+    def writers(name: str | None) -> Writers:
+        if name or isinstance(model, str):
+            return choose_writers(name or str(model), evidence, settings.llm, spending)
+        if isinstance(model, Writers):
+            return model
+        return sole_writer("scripted", model, settings.llm)
+
+    chosen: list[Writers] = []
 
     def answering(name: str | None, answer: AnswerOptions) -> Pipeline:
-        used = (name, choose_model(name, evidence)) if name else chosen
-        return Pipeline(library, searcher, judge, threads, used, answer)
+        chosen.append(writers(name) if name or not chosen else chosen[0])
+        return Pipeline(library, searcher, judge, threads, chosen[-1], answer)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
-    return Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
+    services = Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
+    return replace(services, writers=tuple(chosen))

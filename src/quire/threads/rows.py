@@ -25,6 +25,15 @@ def select_messages() -> Select[Any]:
     )
 
 
+def select_entries(caller: Caller) -> Select[Any]:
+    """Select the lines of the log of answers that a caller may see, beside what was said."""
+    return (
+        select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
+        .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
+        .where(*owned(ANSWERS.c.owner, caller))
+    )
+
+
 def owned(owner: ColumnElement[Any], caller: Caller) -> list[ColumnElement[bool]]:
     """Give the conditions under which a row is visible to a caller."""
     return [] if isinstance(caller, Whose) else [owner.is_not_distinct_from(caller)]

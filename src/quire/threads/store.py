@@ -33,6 +33,7 @@ from quire.threads.rows import (
     message_of,
     message_row,
     owned,
+    select_entries,
     select_messages,
     thread_of,
 )
@@ -89,8 +90,9 @@ class SqlThreadStore:
     @asynccontextmanager
     async def turn(self, thread_id: str) -> AsyncIterator[None]:
         """Hold the thread for one question and its answer, so that turns never interleave."""
+        # Here a lock of this process, which is fair and costs nothing; then one for all of them.
         lock = self._locks.setdefault(thread_id, asyncio.Lock())
-        async with lock:
+        async with lock, self.alive.hold(thread_id):
             yield
 
     async def resume(
@@ -150,6 +152,15 @@ class SqlThreadStore:
         async with self.database.reading() as connection:
             row = (await connection.execute(wanted)).first()
         return self._message(row) if row else None
+
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        wanted = select_entries(owner).where(
+            ANSWERS.c.id == answer_id, ANSWERS.c.state.in_(("processing", "unfinished"))
+        )
+        async with self.database.reading() as connection:
+            row = (await connection.execute(wanted)).first()
+        return entry_of(row) if row else None
 
     @asynccontextmanager
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
@@ -220,11 +231,7 @@ class SqlThreadStore:
     ) -> Sequence[AnswerEntry]:
         """Give logged answers, in one state if it is named, the newest first."""
         await self.note_delivered()
-        wanted = (
-            select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
-            .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
-            .where(*owned(ANSWERS.c.owner, owner))
-        )
+        wanted = select_entries(owner)
         if state:
             wanted = wanted.where(ANSWERS.c.state == state)
         newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
@@ -249,8 +256,12 @@ class SqlThreadStore:
             rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
         return [thread_of(row) for row in rows]
 
-    async def describe(self, thread_id: str, summary: str, *, owner: Caller = None) -> bool:
+    async def describe(
+        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+    ) -> bool:
         """Give a thread the summary that someone wrote for it; `False` if there is none.
+
+        One that was written by hand stays; no other replaces it.
 
         Raises:
             BadRequest: the summary is empty or too long.
@@ -258,7 +269,13 @@ class SqlThreadStore:
         said = " ".join(summary.replace("\0", " ").split())
         if not 0 < len(said) <= LONGEST:
             raise BadRequest(f"A summary has 1 to {LONGEST} characters, not {len(said)}.")
-        return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        if by_hand:
+            return await self._set(thread_id, owner, topic_summary=said, titled=True)
+        wanted = and_(THREADS.c.id == thread_id, not_(THREADS.c.titled), *self._visible(owner))
+        async with self.database.writing() as connection:
+            named = update(THREADS).where(wanted).values(topic_summary=said)
+            done = await connection.execute(named)
+        return done.rowcount > 0
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""

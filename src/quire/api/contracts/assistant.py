@@ -14,9 +14,13 @@ from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, With
 MAX_MESSAGE_LENGTH = 500
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
+MAX_BOOKS = 20
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH), SAYS
 ]
+
+
+BookName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class AssistantRequest(Sent):
@@ -77,6 +81,8 @@ class SearchRequest(Sent):
     """Where to search."""
     book: str | None = Field(None, max_length=64)
     """Which book; may be left out where there is only one."""
+    books: list[BookName] | None = Field(None, min_length=1, max_length=MAX_BOOKS)
+    """Several books to search at once, in place of `book`."""
 
 
 class SearchHit(AssistantSource):
@@ -90,6 +96,8 @@ class SearchHit(AssistantSource):
     """Title of the section."""
     url: str
     """Its section on the published site."""
+    book: str
+    """The book it stands in."""
 
 
 class SearchResponse(Wire):
@@ -179,4 +187,5 @@ def _hit(hit: Hit) -> SearchHit:
         chapter=chunk.chapter,
         section=chunk.section,
         url=chunk.url,
+        book=chunk.book,
     )

@@ -17,8 +17,8 @@ from quire.api.fields import (
     not_fully_supported,
 )
 from quire.api.sent import SAYS, SELECTION_RULE, Context, Flag, Real, Sent, Uuid4, Whole, in_mode
-from quire.domain import NOTICES, Answer, Claim, Confidence, Hit, Level, Question
-from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+from quire.domain import Answer, Claim, Confidence, Hit, Level, Question
+from quire.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
@@ -177,6 +177,8 @@ class Usage(Wire):
 
     total_tokens: int = Field(ge=0)
     """Tokens read and written."""
+    cost_usd: float | None = Field(default=None, ge=0)
+    """What they cost, where the price is known."""
 
 
 class ChatGrounding(Wire):
@@ -191,7 +193,7 @@ class ChatGrounding(Wire):
 class ChatNotice(Wire):
     """Something that was down while the question was answered."""
 
-    code: Literal["not_kept", "embedded_answer"]
+    code: Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
     """What it is, for programs."""
     detail: str
     """The same in words."""
@@ -245,8 +247,10 @@ class ChatResponse(Wire):
     model: str
     """Who wrote the answer."""
     notices: list[ChatNotice]
-    """What the reader should know: `not_kept` if the answer could not be stored, `embedded_answer`
-    if the language model was down and the book is quoted instead."""
+    """What the reader should know: `not_kept` if the answer could not be stored; `embedded_answer`
+    if the book is quoted because no language model could be used, or had anything to say that the
+    book proves; `fallback_model` if another than the first one wrote; `incomplete` if it broke
+    off, and the answer is what was proven until then."""
     cache_age_seconds: float | None
     """How long ago the answer was made, where the same was asked before; null if made now."""
 
@@ -301,7 +305,7 @@ class Chat:
             offer="whole_book" if answer.status == "not_in_selection" else None,
             metrics=metrics_of(confidence),
             timings=StageTimings(**asdict(answer.timings)),
-            usage=Usage(total_tokens=answer.tokens_used) if answer.tokens_used else None,
+            usage=_usage(answer),
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
@@ -335,6 +339,12 @@ class Chat:
     def streams(self, body: ChatRequest) -> bool:
         """Stream from the whole path too, if the request says so."""
         return body.stream
+
+
+def _usage(answer: Answer) -> Usage | None:
+    if not answer.tokens_used:
+        return None
+    return Usage(total_tokens=answer.tokens_used, cost_usd=answer.dollars)
 
 
 def _selected(body: ChatRequest) -> str | None:

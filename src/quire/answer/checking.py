@@ -1,0 +1,102 @@
+"""Each piece of what a model writes, checked; only what passes becomes part of the answer."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from functools import partial
+from time import perf_counter
+
+from quire.answer.asking import Ask
+from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.options import AnswerOptions
+from quire.answer.refusal import warning
+from quire.answer.work import Work
+from quire.domain import Chunk, Claim, Verdict
+from quire.events import Sentence, Withheld
+from quire.ports import Judge
+from quire.telemetry.spans import span
+from quire.verify.claims import Piece
+from quire.verify.grounding import check_piece
+from quire.verify.links import SentenceLinks
+from quire.verify.opinion import second_opinion
+
+
+class Checking:
+    """Judges pieces, and shows what the operator lets through."""
+
+    def __init__(self, judge: Judge, options: AnswerOptions, ask: Ask | None = None) -> None:
+        """Let `judge` decide what is supported, and the options what is shown.
+
+        `ask` has a language model look again at what would be withheld.
+        """
+        self._judge = judge
+        self._options = options
+        self._ask = ask
+        self._links = SentenceLinks()
+
+    async def check(
+        self, work: Work, pieces: Iterable[Piece]
+    ) -> AsyncGenerator[Sentence | Withheld, None]:
+        """Judge pieces; give those that may be shown, and say which may not."""
+        for piece in pieces:
+            if NOT_IN_BOOK in piece.text:
+                work.declined = True
+                continue
+            claim, text = await self._judged(work, piece)
+            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
+                work.leading.append((text, claim))
+            elif self._shows(claim):
+                for lead in work.leading:
+                    yield work.release(*lead)
+                work.leading.clear()
+                yield work.release(text + self._warning(work, piece, claim), claim)
+            else:
+                yield work.withhold(claim)
+
+    async def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
+        begun = perf_counter()
+        with span("verify") as timed:
+            # Aside, while other answers go on: a page may have to be read, or a model run.
+            claim, text = await asyncio.to_thread(self._checked, work, piece, self._judge)
+            if self._ask and claim.verdict in ("unsupported", "partly") and not piece.is_block:
+                passages = [hit.chunk.text for hit in work.evidence]
+                opinion = await second_opinion(piece.text, passages, self._ask)
+                if opinion:
+                    again = _Decided(opinion)
+                    claim, text = await asyncio.to_thread(self._checked, work, piece, again)
+            timed.set_attribute("verdict", claim.verdict)
+        work.verify_ms += 1000 * (perf_counter() - begun)
+        return claim, text
+
+    def _checked(self, work: Work, piece: Piece, judge: Judge) -> tuple[Claim, str]:
+        link = partial(self._links.link, work.index)
+        if not work.selected:
+            return check_piece(piece, work.evidence, judge, link, work.last)
+        claim, text = check_piece(piece, work.evidence, judge, _no_link, work.last)
+        return work.selected.cite(claim, link), text
+
+    def _shows(self, claim: Claim) -> bool:
+        shown = claim.verdict in ("supported", "not_a_claim")
+        partly = claim.verdict == "partly" and self._options.show_partly
+        return shown or partly or self._options.unsupported != "withhold"
+
+    def _warning(self, work: Work, piece: Piece, claim: Claim) -> str:
+        said = warning(claim.verdict, selected=work.selected is not None)
+        if self._options.unsupported != "mark" or not said:
+            return ""
+        return ("\n\n" if piece.is_block else " ") + said
+
+
+class _Decided:
+    """A judge that has made up its mind."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
+        del claim, passages, cited
+        return self._verdict
+
+
+def _no_link(chunk: Chunk, start: int, end: int) -> str:
+    del chunk, start, end  # a selection has no address of its own
+    return ""
