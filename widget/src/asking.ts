@@ -31,7 +31,7 @@ export interface Asker {
 }
 
 export class Asking {
-  private running: { id: string; control: AbortController } | null = null;
+  private running: AbortController | null = null;
   private held = false;
 
   constructor(private readonly by: Asker) {}
@@ -62,14 +62,14 @@ export class Asking {
 
   /** Stops the answer that is being made; what was checked stays. */
   stop(): void {
-    this.running?.control.abort();
+    this.running?.abort();
   }
 
   /** Forgets whatever runs, since its conversation is over or the page is left. */
   leave(): void {
     const { running } = this;
     this.running = null;
-    running?.control.abort();
+    running?.abort();
   }
 
   /** Asks what waits; also after a pause that a failure made. */
@@ -86,16 +86,14 @@ export class Asking {
   }
 
   private async run(turn: Turn): Promise<void> {
-    const control = new AbortController();
-    const own = { id: turn.id, control };
-    this.running = own;
+    const own = (this.running = new AbortController());
     const first = turn.status === "queued";
     if (first) this.put({ ...turn, status: "searching" });
     try {
-      await this.follow(turn.id, first, control.signal);
+      await this.follow(turn.id, first, own.signal);
     } catch (error) {
       if (this.running !== own) return;
-      this.fail(turn.id, error, control.signal.aborted);
+      this.fail(turn.id, error, own.signal.aborted);
     }
     if (this.running !== own) return;
     this.running = null;

@@ -61,7 +61,7 @@ async function loadBooks() {
   }
   ui.book.replaceChildren(...books.map((one) => new Option(one.title, one.book)));
   ui.books.hidden = books.length < 2;
-  ui.title.hidden = books.length > 1;
+  ui.title.classList.toggle("unseen", books.length > 1);
   const wanted = new URLSearchParams(location.search).get("book");
   const chosen = books.find((one) => one.book === wanted) ?? books[0];
   ui.book.value = chosen.book;
