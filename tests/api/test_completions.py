@@ -14,10 +14,11 @@ from agents.testing import ScriptedModel, assistant_message
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
+from quire.answer.options import LlmOptions
 from quire.api.app import create_app
 from quire.compose import Services
 from quire.errors import ModelUnavailable
-from quire.testing import build_services
+from quire.testing import ChatServer, Reply, build_services
 from tests.api.live_server import Gated, served
 from tests.api.serving import access, limits, new_key, with_settings
 
@@ -289,3 +290,22 @@ async def test_every_address_in_an_answer_leads_into_the_book(client: AsyncOpenA
     found = re.findall(r"https?://[^\s)]+", reply.model_dump_json())
     assert found
     assert {urlsplit(one).hostname for one in found} == {"tiny.example"}
+
+
+async def test_an_answer_that_its_model_broke_off_is_told_as_cut(tiny_copy: Path) -> None:
+    lens = "A Fresnel lens is a lens made of concentric rings of glass. [1]"
+    with ChatServer(Reply(f"{lens} Zebras never", end="cut")) as server:
+        llm = LlmOptions(base_url=server.url)
+        services = build_services(tiny_copy, model="openai/told", llm=llm)
+        async with client_of(services) as client:
+            whole = await ask(client, LENS)
+            chunks = [
+                chunk
+                async for chunk in await client.chat.completions.create(
+                    model="tiny", messages=said(LENS), stream=True
+                )
+            ]
+
+    assert (whole.choices[0].message.content or "").startswith(lens)
+    assert whole.choices[0].finish_reason == "length"
+    assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "length"
