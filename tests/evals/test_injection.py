@@ -74,7 +74,6 @@ async def test_a_check_that_is_taken_away_lets_attacks_through(
     found = Counter(how for one in made for how in one.found)
     assert found["mark"] > 5
     assert found["link"]
-    assert found["markup"]
     assert found["prompt"]
     assert found["secret"]
 
