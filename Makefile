@@ -8,7 +8,8 @@ UV := $(BIN)/uv
 export QUIRE_DATA_DIR ?= .quire
 
 .DEFAULT_GOAL := help
-.PHONY: help run test services fuzz schemathesis kill browser sites lint type check fmt bench bench-threads bench-load bench-ingest bench-retrieval bench-verification bench-models bench-faults golden footprint lock clean
+# Every target that `make help` shows does something, and names no file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -20,7 +21,7 @@ test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
 	$(BIN)/pytest --cov -q
 
-services: ## install the servers that tests run for real (Redis), where apt and root are there
+services: ## install what tests run for real (Redis, Chromium), where apt and root are there
 	@.ci/services
 
 fuzz: $(DEV) ## look for new cases that break a property
@@ -32,12 +33,18 @@ schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
 
-browser: $(DEV) ## open links of the sample book in Chromium; QUIRE_BUILT_SITE, or npm builds it
-	$(BIN)/pytest -m browser -s -q -rs
+cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
+	$(BIN)/pytest -m cluster -q -rs --durations=0
+
+browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
+	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
 	  tests/ingest/test_sphinx_build.py
+
+widget: ## check, test and build the chat on the page (needs Node 20 and npm)
+	cd widget && npm ci && npm run check && npm test && npm run build
 
 check: test ## what CI runs
 
@@ -83,6 +90,13 @@ bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen
 bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
 	$(BIN)/python benchmarks/faults.py
 
+bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
+	$(BIN)/python benchmarks/peers/run.py $(PEERS)
+
+bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; needs an hour and 10 GB
+	$(UV) pip install -q --python $(BIN)/python -e '.[bench,qdrant]'
+	$(BIN)/python benchmarks/growth.py --svg docs/growth.svg $(GROWTH)
+
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
 
@@ -91,6 +105,9 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml -o requirements.lock
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
+	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra qdrant --extra redis -c requirements.lock \
+	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
 	rm -rf $(VENV) .quire .node .models

@@ -100,12 +100,12 @@ def row(variant: Variant, results: list[GoldenResult], *, timed: bool) -> list[s
     ]
 
 
-async def measure(weights: Path, name: str, data: Path, limit: int | None) -> None:
+async def measure(weights: Path, name: str, data: Path, every: int) -> None:
     table = Table(
         "model", "judge", "right", "refused", "off-book refused", "sentences", "proven, shown",
         "withheld", "tokens", "time",
     )  # fmt: skip
-    questions = read_golden(GOLDEN)[:limit]
+    questions = read_golden(GOLDEN)[::every]
     with LlamaServer(weights, threads=2, context=8_192) as server:
         llm = LlmOptions(
             base_url=server.url,
@@ -164,14 +164,14 @@ def answering(services: Services, variant: Variant) -> Pipeline:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", choices=("qwen", "smollm2"))
-    parser.add_argument("--limit", type=int)
+    parser.add_argument("--every", type=int, default=1, help="ask only every n-th question")
     parser.add_argument("--weights", type=Path, default=Path(".models"))
     given = parser.parse_args()
     weights = smollm2() if given.model == "smollm2" else qwen(given.weights)
     with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
         settings = Settings(data_dir=Path(folder))
         ingest(BOOK, books_folder(settings), build(settings).embedder)
-        asyncio.run(measure(weights, given.model, Path(folder), given.limit))
+        asyncio.run(measure(weights, given.model, Path(folder), given.every))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,9 +14,13 @@ from quire.compose import Services, books_folder, build
 from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing import HashEmbedder, build_services, write_tiny_book
+from tests.qdrant_server import qdrant, qdrant_cluster
 from tests.redis_server import redis_server
 
-__all__ = ["redis_server"]
+if TYPE_CHECKING:
+    from tests.postgres import Postgres
+
+__all__ = ["qdrant", "qdrant_cluster", "redis_server"]
 
 # A busy machine is no reason to fail, and a check of the same code ends the same way twice;
 # new cases are looked for by `make fuzz`.
@@ -48,6 +53,22 @@ def loopback_only() -> Iterator[None]:
     socket.socket.connect = guarded  # type: ignore[method-assign]
     yield
     socket.socket.connect = connect  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Postgres"]:
+    from tests.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'threads.db'}"
+    return request.getfixturevalue("postgres").new_database()
 
 
 @pytest.fixture(scope="session")
@@ -90,3 +111,16 @@ def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample(sample_data: Path) -> Services:
     """The real service over the sample book."""
     return build(Settings(data_dir=sample_data))
+
+
+@pytest.fixture
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Prints a figure, whether the output of tests is shown or not."""
+    plugins = request.config.pluginmanager
+    reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+
+    def write(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            reporter.write_line(f"\n{line}")
+
+    return write

@@ -6,6 +6,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from quire.api.app import create_app
 from quire.compose import build
 from quire.settings import read_settings
@@ -27,10 +29,15 @@ async def run(code: str) -> str:
     return printed.decode()
 
 
-async def test_a_site_and_an_exported_agent_move_as_the_page_says(sample_data: Path) -> None:
+@pytest.fixture
+def declared() -> None:
     (settings,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
-    site, agent = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     Path("quire.toml").write_text(settings, "utf-8")
+
+
+@pytest.mark.usefixtures("declared")
+async def test_a_site_and_an_exported_agent_move_as_the_page_says(sample_data: Path) -> None:
+    site, agent = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     services = build(read_settings(data_dir=sample_data))
     async with served(create_app(services)) as address:
         asked = await run(site.replace("http://127.0.0.1:8000", address))

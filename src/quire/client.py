@@ -7,10 +7,10 @@ from typing import Self
 
 from quire.answer.records import Receipt
 from quire.answer.replay import Replay
-from quire.compose import Services, books_folder, build
+from quire.compose import Services, build, ingest_book
 from quire.domain import Answer, Chunk, Contents, Filters, Hit, Question
 from quire.events import Done, Event
-from quire.ingest.pipeline import Progress, ingest
+from quire.ingest.pipeline import Progress
 from quire.retrieve.outline import READ_AT_ONCE, OpenedSection, open_section
 from quire.settings import read_settings
 
@@ -41,13 +41,8 @@ class Quire:
         settings = read_settings(**({"data_dir": Path(data_dir)} if data_dir else {}))
         services = build(settings)
         if path is not None:
-            report = ingest(
-                Path(path),
-                books_folder(settings),
-                services.embedder,
-                book=book,
-                options=settings.ingest,
-                progress=progress,
+            report = ingest_book(
+                settings, Path(path), services.embedder, book=book, progress=progress
             )
             book = report.book
         # Named from here on: “the only book” is another question once a second one is ingested.

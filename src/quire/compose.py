@@ -1,6 +1,7 @@
 """The composition root: settings to wired objects, and the only module that names them together."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from quire.errors import BadSettings, DiskFull
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, Judge, Reader, ThreadStore
+from quire.ports import Answerer, Embedder, FeedbackStore, Judge, Library, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,14 +21,22 @@ if TYPE_CHECKING:
     from quire.answer.models import ModelFor, Writers
     from quire.answer.options import AnswerOptions
     from quire.answer.receipts import Receipts
-    from quire.index.library import DiskLibrary
+    from quire.answer.shared import SharedAnswers
+    from quire.index.server import Server
+    from quire.index.shelf import Shelf
+    from quire.ingest.pipeline import Progress
+    from quire.ingest.report import IngestReport
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
     from quire.streams.journal import Journal
+    from quire.threads.database import Database
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
+THREADS, STREAMS = "threads.db", "streams.db"
+DEPENDED_ON = {"embedder", "embedding", "model", "search", "answer", "llm", "books", "workflows"}
+"""The settings by which an answer may differ."""
 
 
 def books_folder(settings: Settings) -> Path:
@@ -53,13 +62,70 @@ def build_calibration(settings: Settings, embedder: str) -> "Calibration":
     return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
 
 
-def build_library(settings: Settings) -> "DiskLibrary":
-    """Open the shelf of books."""
+def build_server(settings: Settings) -> "Server | None":
+    """Give the server that holds the indexes, if there is one; nothing is sent yet.
+
+    Raises:
+        BadSettings: `QUIRE_INDEX_URL` is no address.
+    """
+    if not settings.index_url:
+        return None
+    from quire.index.server import Server
+
+    return Server(settings.index_url.get_secret_value(), settings.index)
+
+
+def build_library(settings: Settings, embedder: str | None = None) -> "Shelf":
+    """Open the shelf of books that `embedder` built, by default the one of the settings."""
+    embedder = embedder or build_embedder(settings).id
+    if server := build_server(settings):
+        from quire.index.served_library import ServerLibrary
+
+        return ServerLibrary(server, embedder=embedder, default=settings.book)
     # The engine loads in milliseconds, but `quire --help` needs none of it.
     from quire.index.library import DiskLibrary
 
-    embedder = build_embedder(settings).id
-    return DiskLibrary(books_folder(settings), embedder=embedder, default=settings.book)
+    return DiskLibrary(
+        books_folder(settings),
+        embedder=embedder,
+        default=settings.book,
+        most=settings.index.open_books,
+    )
+
+
+def ingest_book(
+    settings: Settings,
+    source: Path,
+    embedder: Embedder,
+    *,
+    book: str | None = None,
+    kind: str | None = None,
+    progress: "Progress" = lambda *_: None,
+) -> "IngestReport":
+    """Bring a book's index up to date, in the data folder and on the server if there is one."""
+    # Imported here: a moment's wait that `--help` need not have.
+    from quire.ingest.pipeline import book_name, ingest
+
+    library = books_folder(settings)
+
+    def run() -> "IngestReport":
+        return ingest(
+            source,
+            library,
+            embedder,
+            book=book,
+            format=kind,
+            options=settings.ingest,
+            progress=progress,
+        )
+
+    server = build_server(settings)
+    if server is None:
+        return run()
+    from quire.ingest.shared import ingest_shared
+
+    with closing(server):
+        return ingest_shared(server, library, book or book_name(source), embedder.id, run)
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -67,6 +133,13 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     from quire.threads.store import SqlThreadStore
 
     return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
+
+
+def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
+    """Make the store of what readers think, in the database of the conversations."""
+    from quire.threads.feedback import SqlFeedbackStore
+
+    return SqlFeedbackStore(threads)
 
 
 def build_keys(settings: Settings) -> "SqlKeyStore":
@@ -103,7 +176,15 @@ def build_journal(settings: Settings) -> "Journal":
     from quire.streams.journal import Journal
 
     # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(_database(settings, "streams.db"))
+    return Journal(_database(settings, STREAMS))
+
+
+def build_databases(settings: Settings) -> "tuple[Database, ...]":
+    """Make every database that has tables of Quire; nothing is opened yet."""
+    from quire.threads.database import Database
+
+    urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
+    return tuple(Database(url, pool_size=0) for url in urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +193,7 @@ class Services:
 
     settings: Settings
     embedder: Embedder
-    library: "DiskLibrary"
+    library: "Shelf"
     searcher: "Searcher"
     threads: "SqlThreadStore"
     answerer: Answerer
@@ -121,6 +202,8 @@ class Services:
     """An answerer for each workflow, by its id."""
     writers: tuple["Writers", ...] = ()
     """All models that may be asked."""
+    shared: "SharedAnswers | None" = None
+    """What is remembered together with other processes."""
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -135,6 +218,8 @@ class Services:
         for writers in self.writers:
             await writers.close()
         await self.threads.close()
+        if self.shared:
+            await self.shared.close()
         self.library.close()
 
 
@@ -197,6 +282,28 @@ def build_workflows(
     return made
 
 
+def build_by_book(
+    settings: Settings,
+    library: Library,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> Answerer:
+    """Make the answerer of all books, each as it is set for it.
+
+    Raises:
+        BadSettings: a book names a model that does not exist.
+    """
+    from quire.answer.bybook import ByBook
+
+    general = answering(None, settings.answer)
+    named: dict[str, Answerer] = {}
+    for one in settings.books:
+        try:
+            named[one.name] = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The book {one.name!r} cannot be served: {error}") from error
+    return ByBook(general, named, library) if named else general
+
+
 def build(
     settings: Settings,
     say: Say = lambda _: None,
@@ -234,7 +341,7 @@ def build(
             chosen[name] = choose_writers(name, evidence, settings.llm, spending)
         return Pipeline(library, searcher, judge, threads, chosen[name], options)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     workflows = build_workflows(settings, threads, answering)
     services = Services(
@@ -252,16 +359,42 @@ def with_cache(services: Services, model: str) -> Services:
     if not options.answers:
         return services
 
-    def cached(answerer: Answerer) -> Answerer:
+    shared = build_shared_answers(services.settings)
+    # Hosts that are set up in another way share nothing by mistake.
+    told = services.settings.model_dump_json(include=DEPENDED_ON)
+
+    def cached(answerer: Answerer, workflow: str = "") -> Answerer:
         library, threads = services.library, services.threads
-        return CachedAnswerer(answerer, library, threads, model=model, options=options)
+        return CachedAnswerer(
+            answerer,
+            library,
+            threads,
+            model=model,
+            options=options,
+            shared=shared.within(f"{told} {workflow}") if shared else None,
+        )
 
     return replace(
         services,
         answerer=cached(services.answerer),
         # Each remembers for itself: another workflow may have another model or instructions.
-        workflows={name: cached(answerer) for name, answerer in services.workflows.items()},
+        workflows={name: cached(one, name) for name, one in services.workflows.items()},
+        shared=shared,
     )
+
+
+def build_shared_answers(settings: Settings) -> "SharedAnswers | None":
+    """Make what processes remember together, if there is a place for it; nothing is opened yet.
+
+    Raises:
+        BadSettings: `QUIRE_REDIS_URL` cannot be used.
+    """
+    from quire.answer.shared import SharedAnswers
+
+    if not settings.redis_url:
+        return None
+    timeout, keep = settings.limits.redis_timeout_seconds, settings.cache.ttl_seconds
+    return SharedAnswers(settings.redis_url.get_secret_value(), timeout=timeout, keep=keep)
 
 
 def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:
@@ -271,7 +404,7 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
     return CachedEmbedder(embedder, size) if size else embedder
 
 
-def _database(settings: Settings, name: str = "threads.db") -> str:
+def _database(settings: Settings, name: str = THREADS) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()

@@ -1,8 +1,8 @@
-"""What is kept of a conversation: its messages, and how far each answer has come."""
+"""What is kept of a conversation: its messages, how far each answer has come, and for how long."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Literal
 
@@ -11,6 +11,8 @@ from quire.domain import AnswerState
 Role = Literal["user", "assistant"]
 ThreadState = Literal["active", "idle", "archived", "ended"]
 """`idle` and `archived` wait to be continued; `ended` is over for the contract it came by."""
+ReaderVerdict = Literal["up", "down"]
+FeedbackReason = Literal["wrong", "incomplete", "off_topic", "unclear", "other"]
 
 
 class Whose(Enum):
@@ -41,6 +43,29 @@ class AnswerEntry:
     """What the model claimed and the book does not support."""
     owner: str | None = None
     """Who asked, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What a reader thinks of one answer."""
+
+    answer_id: str
+    verdict: ReaderVerdict
+    reason: FeedbackReason | None = None
+    comment: str | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackEntry:
+    """What a reader thinks of one answer, beside that answer."""
+
+    feedback: Feedback
+    thread_id: str
+    book: str
+    question: str
+    text: str
+    """The answer that the reader was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +102,37 @@ class Thread:
     contract: str = "chat"
     """The contract that it was begun by, whose rules say how long it lives."""
     state: ThreadState = "active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What happens to a thread that nobody writes to, by the contract that it came by."""
+
+    live_messages: int
+    """Older messages than these are archived; they can still be read."""
+    rests_after: timedelta = timedelta(hours=1)
+    rests_as: ThreadState = "archived"
+    gone_after: timedelta | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether a thread that rests is over, so that the next message begins another."""
+        return self.rests_as == "ended"
+
+
+MAX_INTERACTIONS = 99
+"""Questions with their answers that `query` shows: fewer than 100."""
+DEFAULT_RULES = Rules(live_messages=50)
+AGENT_GONE = timedelta(hours=24)
+RULES: Mapping[str, Rules] = {
+    "chat": DEFAULT_RULES,
+    "agent": Rules(live_messages=100, rests_as="idle", gone_after=AGENT_GONE),
+    "assistant": Rules(live_messages=10, rests_after=timedelta(minutes=30), rests_as="ended"),
+    "workflow": Rules(live_messages=100),
+    "query": Rules(live_messages=2 * MAX_INTERACTIONS),
+}
+
+
+def rules_of(contract: str) -> Rules:
+    """Give a contract's rules; one that has none of its own goes by those of `chat`."""
+    return RULES.get(contract, DEFAULT_RULES)

@@ -19,6 +19,8 @@
     + UnreadableExport
   x SearchIndexError
     + IndexUnavailable
+      - IndexUnreachable
+      - RevisionGone
     + IndexMismatch
   x EmbedderUnavailable
     + EmbedderUnreachable
@@ -35,7 +37,9 @@
     + BudgetSpent
   x AccessDenied
     + KeyNeeded
+      . WrongKey
     + NotAllowed
+    + WrongHost
   x TooBusy
     + RateLimited
     + LimitsUnavailable
@@ -159,6 +163,14 @@ class IndexUnavailable(SearchIndexError):
     advice = "Try again shortly; `quire doctor` shows what is wrong."
 
 
+class IndexUnreachable(IndexUnavailable):
+    """The server that holds the index does not answer, or not with what was asked for."""
+
+
+class RevisionGone(IndexUnavailable):
+    """The server holds what was asked for no longer; a newer revision took its place."""
+
+
 class IndexMismatch(SearchIndexError):
     """The index was built with another embedder than the one configured."""
 
@@ -258,10 +270,20 @@ class KeyNeeded(AccessDenied):
     advice = "Send a key as `Authorization: Bearer qk_…`; the operator of the service gives them."
 
 
+class WrongKey(KeyNeeded):
+    """A key was given, and it is not known, has expired, or was revoked."""
+
+
 class NotAllowed(AccessDenied):
     """The key holds, but not for this."""
 
     advice = "Use a key that was made for this; the operator of the service gives them."
+
+
+class WrongHost(AccessDenied):
+    """The service was called by a name that is not its own."""
+
+    advice = "Call it as `localhost`; the operator may allow other names."
 
 
 class TooBusy(QuireError):

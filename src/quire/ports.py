@@ -8,7 +8,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
+from quire.conversation import (
+    AnswerEntry,
+    Caller,
+    Feedback,
+    FeedbackEntry,
+    Message,
+    ReaderVerdict,
+    Thread,
+    ThreadState,
+)
 from quire.domain import Answer, AnswerState, Chunk, Contents, Filters, Question, Verdict
 from quire.events import Event
 from quire.prose.terms import TermStatistics
@@ -73,7 +82,7 @@ class Entailment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Chunk ids with scores, best first, by each way of searching."""
+    """Chunk ids with scores, best first, by each way of searching; those that tie, by id."""
 
     dense: Sequence[tuple[str, float]]
     keyword: Sequence[tuple[str, float]]
@@ -164,6 +173,10 @@ class ThreadStore(Protocol):
         """Read one finished answer with its record, whichever thread it stands in."""
         ...
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        ...
+
     def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         ...
@@ -211,6 +224,24 @@ class ThreadStore(Protocol):
 
     async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
+        ...
+
+
+class FeedbackStore(Protocol):
+    """What readers think of answers."""
+
+    async def give(self, feedback: Feedback, *, owner: Caller = None) -> None:
+        """Keep what a reader thinks, in place of what they thought of that answer before.
+
+        Raises:
+            UnknownAnswer: there is none of that id that the caller may see.
+        """
+        ...
+
+    async def list(
+        self, *, verdict: ReaderVerdict | None, limit: int, offset: int
+    ) -> Sequence[FeedbackEntry]:
+        """Give what readers think, of one verdict if it is named, the newest first."""
         ...
 
 

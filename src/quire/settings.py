@@ -16,10 +16,11 @@ from pydantic_settings import (
 )
 
 from quire.access.options import AccessOptions, LimitOptions
+from quire.answer.bybook import BookOptions, named_once
 from quire.answer.options import AnswerOptions, CacheOptions, LlmOptions
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions, unlike
 from quire.errors import BadSettings
-from quire.index.options import EmbeddingOptions
+from quire.index.options import EmbeddingOptions, IndexOptions
 from quire.ingest.options import IngestOptions
 from quire.log import LogOptions
 from quire.retrieve.options import SearchOptions
@@ -73,12 +74,17 @@ class Settings(BaseSettings):
     """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
     database_url: SecretStr | None = None
     """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
+    index_url: SecretStr | None = None
+    """Where books are kept: a Qdrant server, as `http://HOST:6333`, or several nodes of a cluster,
+    separated by commas; by default the data folder. Needs `pip install 'quire[qdrant]'`."""
     redis_url: SecretStr | None = None
-    """Where several processes count requests together, as `redis://HOST:PORT`; none by default."""
+    """Where several processes count requests together and share answers, as `redis://HOST:PORT`;
+    none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
     """Threads the embedder may use; 0 takes one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
     """How much Quire logs: debug, info, warning or error."""
+    index: IndexOptions = IndexOptions()
     embedding: EmbeddingOptions = EmbeddingOptions()
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
@@ -86,6 +92,8 @@ class Settings(BaseSettings):
     llm: LlmOptions = LlmOptions()
     workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
     """Named configurations of the agent, best declared in `quire.toml`."""
+    books: Annotated[tuple[BookOptions, ...], AfterValidator(named_once)] = ()
+    """What is different for single books, best declared in `quire.toml`."""
     threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
     access: AccessOptions = AccessOptions()

@@ -161,7 +161,7 @@ async def test_a_hundred_readers_who_ask_the_same_cost_one_answer(data: Path) ->
         embedder.asked.clear()  # the check at start-up
         before = _look_ups("answers", "miss")
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             replies = await asyncio.gather(
                 *(client.post("/chat/run", json={"message": ASKED}) for _ in range(100))
             )

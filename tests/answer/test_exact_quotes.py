@@ -31,7 +31,7 @@ async def client_of(services: Services) -> AsyncIterator[httpx.AsyncClient]:
     app = create_app(services)
     async with LifespanManager(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client
 
 

@@ -1,19 +1,23 @@
+import pytest
+
 from quire.answer.extractive import MAX_ITEMS, MAX_SENTENCES, compose_answer
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.prose.sentences import split_spans
 from quire.retrieve.evidence import UNREAD, Evidence, Passage
 
 
-def composed(*passages: tuple[str, dict[int, float]]) -> str:
+def composed(
+    *passages: tuple[str, dict[int, float]], question: str = "Why?", coverage: float = 0.5
+) -> str:
     """Compose from passages and the scores of some of their sentences, the rest unread."""
     found = []
     for number, (text, scores) in enumerate(passages, start=1):
         passage = Passage(number=number, text=text, heading="The lens", similarity=0.9)
         found += [
-            Evidence(passage, place, span, 0.5, scores.get(place, UNREAD))
+            Evidence(passage, place, span, coverage, scores.get(place, UNREAD))
             for place, span in enumerate(split_spans(text))
         ]
-    return "".join(compose_answer(sorted(found, key=lambda e: -e.score)))
+    return "".join(compose_answer(question, sorted(found, key=lambda e: -e.score)))
 
 
 def test_the_best_sentence_is_quoted_with_its_mark() -> None:
@@ -162,3 +166,28 @@ def test_with_nothing_read_it_declines() -> None:
 
 def test_sentences_without_words_of_meaning_are_not_taken_for_the_same() -> None:
     assert composed(("It is so. That was it.", {0: 5, 1: 4.5})) == "It is so. [1] That was it. [1]"
+
+
+CODE = "A lens turns. Turn it by hand:\n\n```bash\nturn lens\n```"
+
+
+@pytest.mark.parametrize(
+    "question", ["How do I turn the lens?", "Show me the command.", "What is an example of it?"]
+)
+def test_who_asks_how_is_shown_the_code_and_what_announces_it(question: str) -> None:
+    text = composed((CODE, {0: 5}), question=question)
+
+    assert text == "A lens turns. [1] Turn it by hand: [1]\n\n```bash\nturn lens\n```\n\n[1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "coverage"), [("Why does a lens turn?", 0.9), ("How do I turn the lens?", 0.4)]
+)
+def test_code_that_was_not_asked_for_is_left_out(question: str, coverage: float) -> None:
+    assert composed((CODE, {0: 5}), question=question, coverage=coverage) == "A lens turns. [1]"
+
+
+def test_a_listing_that_would_be_all_there_is_to_see_is_left_out() -> None:
+    long = CODE.replace("turn lens", "turn lens\n" * 60)
+
+    assert composed((long, {0: 5}), question="How do I turn it?") == "A lens turns. [1]"

@@ -74,3 +74,23 @@ async def test_what_a_run_says_is_taken_back_without_touching_the_thread(tiny: S
         assert said == ["question one", "answer one"]
         assert await session.get_items(0) == []
         await tiny.threads.delete("remembered")
+
+
+async def test_of_what_lies_further_back_a_model_is_told_what_was_asked(tiny: Services) -> None:
+    async with tiny:
+        for number in range(5):
+            await tiny.threads.append(*turn_of("long", f"number {number} {'and on ' * 30}"))
+        told, *recent = await ThreadSession(tiny.threads, "long", last=6).get_items()
+        short = await ThreadSession(tiny.threads, "long", last=10).get_items()
+        await tiny.threads.delete("long")
+
+    assert told["role"] == "user"
+    said = str(told["content"])
+    assert said.startswith("Earlier in this conversation the reader asked: ")
+    assert "question number 0" in said
+    assert "question number 1" in said
+    assert "number 2" not in said
+    assert "answer" not in said
+    assert len(said) < 500
+    assert [item["role"] for item in recent] == ["user", "assistant"] * 3
+    assert len(short) == 10

@@ -1,5 +1,6 @@
 """Model names to those who write, and what an operator is told who mistyped one."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -58,3 +59,43 @@ def test_a_list_without_a_name_is_a_bad_setting() -> None:
 def test_a_missing_key_for_openai_is_named() -> None:
     with pytest.raises(BadSettings, match="needs a key: set OPENAI_API_KEY or QUIRE_LLM__API_KEY"):
         chosen("openai/gpt-4.1")
+
+
+def test_any_provider_of_litellm_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "secret")
+    bare, named = chosen("gemini/gemini-2.5-flash,litellm/gemini/gemini-2.5-flash").each
+
+    assert (bare.tools, named.tools) == (True, True)
+    cost = bare.price(1_000_000, 1_000_000)
+    assert cost is not None
+    assert cost == named.price(1_000_000, 1_000_000) > 0
+
+
+def test_a_model_that_litellm_has_no_price_for_costs_what_the_operator_says() -> None:
+    (unknown,) = chosen("hosted_vllm/mine", base_url=OWN).each
+    (priced,) = chosen("hosted_vllm/mine", base_url=OWN, input_price=2.0).each
+
+    assert unknown.price(1_000_000, 0) is None
+    assert priced.price(1_000_000, 5) == 2.0
+
+
+def test_a_missing_key_of_a_provider_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    with pytest.raises(BadSettings, match="needs a key: set GOOGLE_API_KEY or GEMINI_API_KEY"):
+        chosen("gemini/gemini-2.5-flash")
+
+
+def test_a_provider_that_litellm_does_not_know_is_named() -> None:
+    with pytest.raises(BadSettings, match="LiteLLM has no provider 'gemni'"):
+        chosen("gemni/gemini-2.5-flash")
+
+
+def test_a_missing_package_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+
+    with pytest.raises(
+        BadSettings, match=r"needs the package litellm: pip install 'quire\[litellm"
+    ):
+        chosen("gemini/gemini-2.5-flash")

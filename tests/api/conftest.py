@@ -15,5 +15,5 @@ async def client(tiny: Services) -> AsyncIterator[httpx.AsyncClient]:
     # A busy machine is no reason to fail.
     async with LifespanManager(app, startup_timeout=120, shutdown_timeout=120):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client

@@ -26,12 +26,17 @@ def with_settings(services: Services, **changes: Any) -> Services:
     return replace(services, settings=settings)
 
 
-async def new_key(services: Services, *scopes: Scope, origins: tuple[str, ...] = ()) -> str:
+async def new_key(
+    services: Services,
+    *scopes: Scope,
+    origins: tuple[str, ...] = (),
+    books: tuple[str, ...] = (),
+) -> str:
     """Make a key and give its secret."""
     now = datetime.now(UTC)
     name = f"key {len(await build_keys(services.settings).all())}"
     key, secret = make_key(
-        name, scopes=frozenset(scopes or ("ask",)), origins=origins, created_at=now
+        name, scopes=frozenset(scopes or ("ask",)), origins=origins, books=books, created_at=now
     )
     await build_keys(services.settings).add(key)
     return secret
@@ -45,7 +50,7 @@ async def serving(
     app = create_app(with_settings(services, **changes))
     async with LifespanManager(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 4711))
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client
 
 

@@ -31,7 +31,7 @@ async def client(tiny_book: Path, tmp_path: Path) -> AsyncIterator[httpx.AsyncCl
     app = create_app(build_services(tmp_path, model=model))
     async with LifespanManager(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield client
 
 

@@ -13,7 +13,8 @@ import pytest
 from quire.answer.options import LlmOptions
 from quire.api import app
 from quire.compose import Services
-from quire.testing import build_services
+from quire.ingest.pipeline import ingest
+from quire.testing import HashEmbedder, build_services
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 
@@ -70,6 +71,7 @@ async def test_without_the_index_history_is_still_served(
     assert len(thread.json()["messages"]) == 2
     assert (ready.status_code, ready.json()["parts"]["index"]["ready"]) == (503, False)
     assert ready.json()["parts"]["store"]["ready"] is True
+    assert str(tiny_copy) not in ready.text
     assert back.status_code == 200
 
 
@@ -82,6 +84,38 @@ async def test_a_damaged_index_is_told_to_readers_in_their_words(
         assert_unsearchable(await client.post("/chat/run", json=ASKED))
 
     assert "is incomplete or damaged; ingest the book again" in caplog.text
+
+
+async def test_no_folder_of_the_server_is_told_to_anyone(tmp_path: Path, tiny_copy: Path) -> None:
+    async with serving(build_services(tmp_path)) as client:
+        empty = [await client.get("/ready"), await client.post("/chat/run", json=ASKED)]
+    newer = build_services(tiny_copy)
+    async with newer, newer.threads.database.writing() as connection:
+        await connection.exec_driver_sql("UPDATE quire_schema SET version_num = '0099'")
+    # Not started: a service that runs when a newer one migrates its database is in this place.
+    transport = httpx.ASGITransport(app.create_app(newer), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        overtaken = await client.get("/books")
+
+    assert [reply.status_code for reply in (*empty, overtaken)] == [503, 404, 503]
+    assert "No book has been ingested yet" in empty[0].text
+    assert overtaken.json()["code"] == "StoreMismatch"
+    for reply in (*empty, overtaken):
+        assert str(tmp_path) not in reply.text
+
+
+async def test_a_service_of_several_books_is_ready_when_each_can_be_opened(
+    tiny_book: Path, tiny_copy: Path
+) -> None:
+    ingest(tiny_book, tiny_copy / "books", HashEmbedder(), book="second")
+    async with serving(build_services(tiny_copy)) as client:
+        ready = await client.get("/ready")
+    (revision,) = (tiny_copy / "books" / "second" / "revisions").iterdir()
+    shutil.rmtree(revision / "shard")
+    async with serving(build_services(tiny_copy)) as client:
+        damaged = await client.get("/ready")
+
+    assert (ready.status_code, damaged.status_code) == (200, 503)
 
 
 def _spoil(data: Path) -> None:

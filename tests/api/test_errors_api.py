@@ -161,7 +161,7 @@ async def test_a_chunked_body_is_cut_off_at_the_limit_over_a_real_socket(tiny: S
 async def _send(port: int, *, chunks: int) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(
-        b"POST /chat/run HTTP/1.1\r\nHost: quire\r\nContent-Type: application/json\r\n"
+        b"POST /chat/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"

@@ -19,6 +19,7 @@ from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving, w
 PUBLIC = {"serve": ServeOptions(host="0.0.0.0")}
 ME = "r" * 22
 OTHER = "s" * 22
+FOR_OPERATORS = {("get", "/answers"), ("get", "/feedback"), ("get", "/metrics")}
 
 
 @pytest.fixture
@@ -45,6 +46,48 @@ async def test_what_a_proxy_passes_on_is_not_the_operator(services: Services) ->
             assert reply.status_code == 401
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "LocalHost", "127.9.9.9"])
+async def test_an_open_service_on_loopback_may_be_called_by_every_name_of_loopback(
+    services: Services, host: str
+) -> None:
+    async with serving(services) as client:
+        assert (await client.get("/threads", headers={"Host": host})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "192.0.2.1", "[", ""]
+)
+async def test_a_site_whose_name_is_made_to_mean_this_machine_reads_nothing(
+    services: Services, host: str
+) -> None:
+    async with serving(services) as client:
+        read = await client.get("/threads", headers={"Host": host})
+        asked = await client.post("/chat/run", json=ASKED, headers={"Host": host})
+
+    for reply in (read, asked):
+        assert (reply.status_code, reply.json()["code"]) == (403, "WrongHost")
+
+
+async def test_other_names_can_be_allowed_and_then_no_others_are_answered(
+    services: Services,
+) -> None:
+    named = access(allowed_hosts=("Book.example",))
+    here, elsewhere = {"Host": "book.example:8000"}, {"Host": "evil.example"}
+    async with serving(services, **named) as client:
+        local = [(await client.get("/books", headers=one)).status_code for one in (here, elsewhere)]
+    secret = await new_key(services)
+    async with serving(services) as client:
+        keyed = await client.get("/books", headers=bearer(secret, **elsewhere))
+    async with serving(services, **PUBLIC, **named) as client:
+        other = await client.get("/books", headers=bearer(secret, **elsewhere))
+        health = await client.get("/health", headers=elsewhere)
+
+    assert local == [200, 403]
+    assert keyed.status_code == 200, "with a key, any name will do"
+    assert other.status_code == 403
+    assert health.status_code == 200
+
+
 async def test_once_there_is_a_key_it_is_needed_on_loopback_too(services: Services) -> None:
     secret = await new_key(services)
     async with serving(services) as client:
@@ -57,7 +100,7 @@ async def test_once_there_is_a_key_it_is_needed_on_loopback_too(services: Servic
     assert without.headers["www-authenticate"].startswith("Bearer")
     assert without.headers["content-type"] == "application/problem+json"
     assert without.json()["request_id"] == without.headers["x-request-id"]
-    assert (wrong.status_code, wrong.json()["code"]) == (401, "KeyNeeded")
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "WrongKey")
     assert (right.status_code, header.status_code) == (200, 200)
 
 
@@ -108,10 +151,10 @@ async def test_every_route_but_the_open_ones_needs_a_key_and_says_so(services: S
             else:
                 assert reply.status_code == 401, path
                 security = operation["security"]
-                wanted = ["admin"] if path in ("/answers", "/metrics") else ["ask"]
+                wanted = ["admin"] if (method, path) in FOR_OPERATORS else ["ask"]
                 assert security == [{"key": wanted}, {"key_header": wanted}], path
         assert (await client.get("/nowhere")).status_code == 401
-        for address in ("/", "/chat.js", "/docs", "/openapi.json"):
+        for address in ("/", "/reader.js", "/docs", "/openapi.json"):
             assert (await client.get(address)).status_code == 200
 
     assert set(schema["components"]["securitySchemes"]) == {"key", "key_header"}
@@ -193,10 +236,10 @@ async def test_every_reader_owns_their_conversations_alone(services: Services) -
     site = bearer(widget, Origin=ORIGIN)
 
     async def owner(**headers: str) -> str:
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return str((await client.get("/me", headers=headers)).json()[0])
 
-    async with httpx.AsyncClient(transport=transport, base_url="http://quire") as browser:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
         first = (await browser.get("/me")).json()[0]
         second = await browser.get("/me")
         stolen = browser.cookies["quire_reader"]
@@ -253,7 +296,7 @@ async def test_where_keys_were_never_read_nobody_comes_in(
     app = create_app(with_settings(services))
     _break(tiny_copy)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         reply = await client.get("/books", headers={"Origin": ORIGIN})
         alive = await client.get("/health", headers={"Origin": ORIGIN})
 

@@ -98,6 +98,29 @@ async def test_nobody_uses_up_what_another_has_in_a_conversation_of_the_same_nam
     assert second.status_code == 404, "not 429: it is another's, and so unknown"
 
 
+async def test_guessing_keys_is_limited_by_address_and_right_ones_are_let_in(
+    services: Services,
+) -> None:
+    secret = await new_key(services)
+    settings = {**PUBLIC, **access(trusted_proxies=TRUSTED), **limits(wrong_keys="2/hour")}
+    async with serving(services, address="10.0.0.2", **settings) as client:
+
+        async def status(key: str, address: str = "203.0.113.1") -> int:
+            headers = bearer(key, **{"X-Forwarded-For": address})
+            return (await client.get("/books", headers=headers)).status_code
+
+        guessed = [await status(f"qk_{number}") for number in range(4)]
+        right, elsewhere = await status(secret), await status("qk_5", "203.0.113.2")
+        headers = {"X-API-Key": "qk_6", "X-Forwarded-For": "203.0.113.1"}
+        refused = await client.post("/chat/run", content=b"{", headers=headers)
+
+    assert guessed == [401, 401, 429, 429]
+    assert (right, elsewhere) == (200, 401)
+    assert (refused.status_code, refused.json()["code"]) == (429, "RateLimited")
+    assert "with wrong keys from this address" in refused.json()["detail"]
+    assert 0 < int(refused.headers["retry-after"]) <= 3600
+
+
 async def test_callers_without_a_secret_key_share_what_their_address_has(
     services: Services,
 ) -> None:

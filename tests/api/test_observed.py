@@ -197,4 +197,4 @@ def _unpacked(sent: bytes, headers: object) -> bytes:
 
 def _asking(app: object) -> httpx.AsyncClient:
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
-    return httpx.AsyncClient(transport=transport, base_url="http://quire")
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")

@@ -17,6 +17,7 @@ from quire.streams.journal import Journal
 from quire.streams.live import UNREAD, Streams
 from quire.streams.options import StreamOptions
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
+from tests.api.serving import access, limits, with_settings
 from tests.api.sse import parse_sse
 
 SOON = 0.05
@@ -62,6 +63,29 @@ async def test_a_stream_that_was_cut_goes_on_and_shows_each_event_once(
     assert parse_sse(again.text) == events
     assert start["answer_id"] == done["answer_id"]
     assert (gated.begun, thread["message_count"]) == (1, 2)
+
+
+async def test_an_answer_in_the_making_says_so_to_its_owner_alone(
+    tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
+) -> None:
+    _, app = _gated(with_settings(tiny, **access(mode="open"), **limits(per_ip="")), gate)
+    me, other = {"X-Quire-Reader": "m" * 22}, {"X-Quire-Reader": "o" * 22}
+    async with served(app) as address:
+        async with client.stream("POST", f"{address}/chat/stream", json=ASKED, headers=me) as reply:
+            texts = reply.aiter_text()
+            identity = (await anext(texts)).partition("id: ")[2].partition(":")[0]
+            receipt = f"{address}/answers/{identity}"
+            mine = await client.get(receipt, headers=me)
+            others = await client.get(receipt, headers=other)
+            replayed = await client.post(f"{receipt}/replay", headers=me)
+            gate.set()
+            _ = [text async for text in texts]
+        finished = await client.get(receipt, headers=me)
+
+    assert (mine.status_code, mine.json()["state"]) == (202, "processing")
+    assert (mine.json()["answer_id"], mine.json()["question"]) == (identity, ASKED["message"])
+    assert (others.status_code, replayed.status_code) == (404, 404)
+    assert (finished.status_code, finished.json()["answer_id"]) == (200, identity)
 
 
 async def test_a_reader_of_all_of_a_stream_is_told_not_to_come_again(
@@ -204,13 +228,8 @@ async def _says(gate: asyncio.Event, count: int = 1) -> AsyncGenerator[Event, No
         yield SAID
 
 
-@pytest.fixture
-def journal_url(tmp_path: Path) -> str:
-    return f"sqlite+aiosqlite:///{tmp_path}/streams.db"
-
-
 async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
-    journal_url: str, gate: asyncio.Event
+    url: str, gate: asyncio.Event
 ) -> None:
     made = 0
 
@@ -221,7 +240,7 @@ async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
             made += 1
             yield SAID
 
-    async with Streams(Journal(journal_url), StreamOptions()) as streams:
+    async with Streams(Journal(url), StreamOptions()) as streams:
         _, frames = await streams.begin(talks(), _write)
         read = [await anext(frames)]
         for _ in range(10 * UNREAD):
@@ -233,8 +252,8 @@ async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
     assert [frame.number for frame in read if frame] == list(range(1, 3 * UNREAD + 2))
 
 
-async def test_nobody_reads_the_stream_of_another(journal_url: str, gate: asyncio.Event) -> None:
-    async with Streams(Journal(journal_url), StreamOptions()) as streams:
+async def test_nobody_reads_the_stream_of_another(url: str, gate: asyncio.Event) -> None:
+    async with Streams(Journal(url), StreamOptions()) as streams:
         _, frames = await streams.begin(_says(gate), _write, owner="ada")
         with pytest.raises(UnknownStream):
             await streams.resume(IDENTITY, 0, owner="bob")
@@ -243,12 +262,12 @@ async def test_nobody_reads_the_stream_of_another(journal_url: str, gate: asynci
 
 
 async def test_a_reader_at_another_process_keeps_the_work_going(
-    journal_url: str, gate: asyncio.Event
+    url: str, gate: asyncio.Event
 ) -> None:
     options = StreamOptions(grace_seconds=1.5)  # five notes of a reader take longer
-    journal = Journal(journal_url)
+    journal = Journal(url)
     async with (
-        Streams(Journal(journal_url), options) as here,
+        Streams(Journal(url), options) as here,
         Streams(journal, options) as there,
     ):
         _, frames = await here.begin(_says(gate), _write)
@@ -267,12 +286,12 @@ async def test_a_reader_at_another_process_keeps_the_work_going(
 
 
 async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_told(
-    journal_url: str, gate: asyncio.Event
+    url: str, gate: asyncio.Event
 ) -> None:
     options = StreamOptions(keep_alive_seconds=SOON, lost_seconds=60)
-    journal = Journal(journal_url)
+    journal = Journal(url)
     async with (
-        Streams(Journal(journal_url), options) as here,
+        Streams(Journal(url), options) as here,
         Streams(journal, options) as there,
     ):
         _, frames = await here.begin(_says(gate), _write)
@@ -286,12 +305,12 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
     assert [frame.event for frame in events] == ["Withheld"]
 
 
-async def test_what_need_not_be_kept_is_forgotten(journal_url: str, gate: asyncio.Event) -> None:
+async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event) -> None:
     gate.set()
-    async with Streams(Journal(journal_url), StreamOptions(keep_seconds=0)) as streams:
+    async with Streams(Journal(url), StreamOptions(keep_seconds=0)) as streams:
         _, frames = await streams.begin(_says(gate), _write)
         assert len([frame async for frame in frames]) == 2
-    journal = Journal(journal_url)
+    journal = Journal(url)
     await journal.purge(ended=0, begun=0)
     try:
         assert await journal.find(IDENTITY) is None

@@ -1,4 +1,4 @@
-"""Several processes over the same data folder: real ones, with real signals."""
+"""Several processes over the same data folder or database: real ones, with real signals."""
 
 import os
 import signal
@@ -69,8 +69,8 @@ async def _resume(client: httpx.AsyncClient, worker: Worker, last: str) -> list[
     return parse_sse(reply.text)
 
 
-async def test_a_stream_begun_at_one_process_goes_on_at_another(start: Start) -> None:
-    here, there = start(), start()
+async def test_a_stream_begun_at_one_process_goes_on_at_another(start: Start, url: str) -> None:
+    here, there = (start(QUIRE_DATABASE_URL=url) for _ in range(2))
     async with httpx.AsyncClient(timeout=BOUND) as client:
         before = await read_some(client, f"{here.address}/chat/stream", 2)
         # Reading there what was sent before the cut tells that both know the stream.
@@ -99,8 +99,10 @@ async def test_a_finished_stream_outlives_its_process(start: Start) -> None:
     assert rest[-1][1] == "done"
 
 
-async def test_the_reader_of_a_killed_process_is_told_so(start: Start) -> None:
-    here, there = start(), start(QUIRE_STREAM__LOST_SECONDS="0.5")
+async def test_the_reader_of_a_killed_process_is_told_so(start: Start, url: str) -> None:
+    here, there = (
+        start(QUIRE_DATABASE_URL=url, QUIRE_STREAM__LOST_SECONDS="0.5") for _ in range(2)
+    )
     async with httpx.AsyncClient(timeout=BOUND) as client:
         before = await read_some(client, f"{here.address}/chat/stream", 2)
         assert await read_some(client, f"{there.address}/chat/stream", 1, last=before[0][0])

@@ -1,11 +1,22 @@
-"""A built site on loopback."""
+"""Sites on loopback: one that was built, or a book as plain pages with the chat on each."""
 
-from collections.abc import Iterator
+import re
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit
+
+from quire.api.page import STATIC
+from quire.api.reading import render_page
+from quire.compose import build_library
+from quire.domain import Heading
+from quire.settings import Settings
+
+EMBEDDING = Path(__file__).parents[2] / "docs" / "embedding" / "README.md"
 
 
 class _Pages(SimpleHTTPRequestHandler):
@@ -36,3 +47,37 @@ def served(folder: Path, base: str) -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def plain_site(data: Path, folder: Path, server: str, key: str) -> None:
+    """Write a book as a plain site at its published addresses, with the chat on every page."""
+    library = build_library(Settings(data_dir=data))
+    index = library.open(None)
+    files = {chunk.source_file: chunk for chunk in index.read(_passages(index.contents.headings))}
+    for source_file in files:
+        chunks = [*index.page(source_file)]
+        address = chunks[0].url.partition("#")[0]
+        head = (
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(server)}">'
+            f'<link rel="canonical" href="{address}">'
+            f'<script type="module" src="{server}/widget.js" data-key="{key}"></script></head>'
+        )
+        page = folder / f"{urlsplit(address).path.strip('/').partition('/')[2] or 'index'}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(render_page(chunks).replace("</head>", head, 1), "utf-8")
+    shutil.copy(STATIC / "book.css", folder)
+    library.close()
+
+
+def policy(server: str) -> str:
+    """Give the Content-Security-Policy that the documentation recommends, for one server."""
+    said = re.search(
+        r"```text\nContent-Security-Policy: (.+?)\n```", EMBEDDING.read_text("utf-8"), re.S
+    )
+    assert said
+    return " ".join(said[1].split()).replace("https://quire.example", server)
+
+
+def _passages(headings: Sequence[Heading]) -> list[str]:
+    below = [identity for one in headings for identity in _passages(one.children)]
+    return [identity for one in headings for identity in one.chunks] + below

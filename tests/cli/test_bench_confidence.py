@@ -18,6 +18,7 @@ def test_what_is_said_of_answers_is_compared_with_the_truth(quire: Quire, tmp_pa
     seen = report["figures"]
     assert seen["questions"] == 3
     assert seen["right"] <= seen["answered"] <= 2
+    assert seen["statements"] == seen["statements_proven"] >= seen["answered"]
     assert 0 <= seen["ece"] <= 1
     assert sum(count for *_, count in seen["reliability"]) == seen["answered"]
     page = next(out.glob("confidence-lamps-*.md")).read_text("utf-8")

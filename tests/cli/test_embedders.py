@@ -142,7 +142,7 @@ async def test_the_service_starts_without_its_embedder_and_is_ready_once_it_is_b
 
     async with LifespanManager(app, startup_timeout=60):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://quire") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             before = await client.get("/ready")
             refused = await client.post("/chat/run", json={"message": LENS})
             after = await client.get("/ready")

@@ -139,7 +139,7 @@ def test_a_sentence_that_is_not_in_the_book_is_named(tiny: Services) -> None:
         locate(tiny.library.open(None), Place(page=LENS, sentence="Lamps sing."))
 
 
-@pytest.mark.parametrize("line", ["no JSON", "{}", '{"id": "1", "kind": "surprising"}', ""])
+@pytest.mark.parametrize("line", ["no JSON", "{}", '{"id": "1", "kind": "surprising"}'])
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text(PATH.read_text("utf-8").splitlines()[0] + f"\n{line}\n", "utf-8")

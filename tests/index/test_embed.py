@@ -1,5 +1,8 @@
 """The embedder on its real weights."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +86,20 @@ def test_a_damaged_file_is_named_with_what_to_do(
     assert str(caught.value) == (
         f"The {what} {copy / file} cannot be loaded; delete its folder to make it again."
     )
+
+
+def test_embedding_leaves_no_trace_for_the_makers_of_the_runtime(
+    embedder: GraniteEmbedder, tmp_path: Path
+) -> None:
+    embedder.embed_query("made before, so that only its use is looked at")
+    code = (
+        "import sys; from pathlib import Path; from quire.index.embed import GraniteEmbedder; "
+        "GraniteEmbedder(Path(sys.argv[1])).embed_query('lens')"
+    )
+    kept = {n: v for n, v in os.environ.items() if n not in ("ORT_DISABLE_TELEMETRY", "CI")}
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code, str(embedder._folder)]
+    subprocess.run(command, env=kept | home, check=True)
+
+    # Without Quire's word for it, the runtime keeps a number of the machine there.
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

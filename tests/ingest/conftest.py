@@ -1,11 +1,11 @@
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ingest.ingest_helpers import Files, WriteBook
+from tests.ingest.ingest_helpers import LAMPS, Content, Files, WriteBook, content, ingest_lamps
 
 
 @pytest.fixture
@@ -38,14 +38,12 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture
-def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Prints a figure, whether the output of tests is shown or not."""
-    plugins = request.config.pluginmanager
-    reporter, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-
-    def write(line: str) -> None:
-        with capture.global_and_fixture_disabled():
-            reporter.write_line(f"\n{line}")
-
-    return write
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Content]:
+    """What readers see of the lamps when nothing went wrong."""
+    folder = tmp_path_factory.mktemp("lamps") / "book"
+    folder.mkdir()
+    for name, text in LAMPS.items():
+        (folder / name).write_text(text)
+    ingest_lamps(folder, folder.parent / "books")
+    return content(folder.parent / "books")

@@ -107,6 +107,21 @@ def test_a_possessive_pronoun_names_what_it_belongs_to(
         ),
         ("Who wrote Gazebo?", "And Isaac Sim?", "Who wrote Isaac Sim?"),
         ("How do I call a service?", "And for an action?", "How do I call an action?"),
+        (
+            "How do I call a service from the shell?",
+            "And for an action?",
+            "How do I call an action from the shell?",
+        ),
+        (
+            "How is a relative topic name resolved?",
+            "And one that starts with a tilde?",
+            "How is a topic name that starts with a tilde resolved?",
+        ),
+        (
+            "How is a name resolved?",
+            "And one with a tilde?",
+            "How is a name with a tilde resolved?",
+        ),
         ("What is PPO?", "thanks! and SAC?", "What is SAC?"),
         ("What is PPO?", "SAC?", "What is SAC?"),
         ("How tall is Everest?", "K2?", "How tall is K2?"),

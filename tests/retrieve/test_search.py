@@ -23,17 +23,11 @@ def test_what_both_rankings_like_comes_first() -> None:
     assert fuse(rankings, OPTIONS)[0] == "b"
 
 
-def test_ties_fall_by_id_whatever_the_order_they_came_in() -> None:
-    one = Rankings(dense=[("b", 0.9), ("a", 0.9)], keyword=[])
-    other = Rankings(dense=[("a", 0.9), ("b", 0.9)], keyword=[])
+def test_what_the_rankings_like_alike_falls_by_id() -> None:
+    same = SearchOptions(keyword_weight=1)
 
-    assert fuse(one, OPTIONS) == fuse(other, OPTIONS) == ["a", "b"]
-
-
-def test_scores_that_differ_only_by_rounding_are_ties() -> None:
-    rankings = Rankings(dense=[("b", 0.900001), ("a", 0.9)], keyword=[])
-
-    assert fuse(rankings, OPTIONS) == ["a", "b"]
+    assert fuse(Rankings(dense=[("b", 0.9)], keyword=[("a", 5.0)]), same) == ["a", "b"]
+    assert fuse(Rankings(dense=[("a", 0.9)], keyword=[("b", 5.0)]), same) == ["a", "b"]
 
 
 def test_the_keyword_ranking_counts_by_its_weight() -> None:

@@ -1,6 +1,7 @@
 """Databases of every age are brought up to date; newer ones are left alone."""
 
 import asyncio
+from collections.abc import Callable
 from importlib.resources import files
 
 import pytest
@@ -10,8 +11,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from quire.access.store import SqlKeyStore
+from quire.access.tables import KEYS
 from quire.errors import StoreMismatch
-from quire.threads.migrate import REVISIONS, current_revision, upgrade
+from quire.streams.journal import FRAMES, STREAMS, Journal
+from quire.threads.migrate import REVISIONS, current_revision, migrations, upgrade
 from quire.threads.store import SqlThreadStore
 from quire.threads.tables import METADATA, VERSION_TABLE
 from tests.threads.turns import turn_of
@@ -39,6 +43,23 @@ BEFORE = [
 ]
 """How a database looked before there were migrations, with a conversation and a cut-off answer."""
 
+BESIDE_0002 = [
+    "CREATE TABLE access_keys (id VARCHAR(20) NOT NULL, name VARCHAR(64) NOT NULL, digest "
+    "VARCHAR(64) NOT NULL, scopes JSON NOT NULL, origins JSON NOT NULL, created_at TIMESTAMP{tz} "
+    "NOT NULL, expires_at TIMESTAMP{tz}, revoked_at TIMESTAMP{tz}, PRIMARY KEY (id), "
+    "UNIQUE (digest))",
+    "CREATE TABLE streams (id VARCHAR(36) NOT NULL, owner VARCHAR(100) NOT NULL, ended VARCHAR(5) "
+    "NOT NULL, beats INTEGER NOT NULL, reads INTEGER NOT NULL, begun_at FLOAT NOT NULL, ended_at "
+    "FLOAT, PRIMARY KEY (id))",
+    "CREATE TABLE stream_frames (stream_id VARCHAR(36) NOT NULL, number INTEGER NOT NULL, event "
+    "VARCHAR(40) NOT NULL, data TEXT NOT NULL, PRIMARY KEY (stream_id, number))",
+    "INSERT INTO access_keys VALUES ('key_1', 'backend', 'd1', '[\"ask\"]', '[]', "
+    "'2025-01-02 12:00:00', NULL, NULL)",
+    "INSERT INTO streams VALUES ('s1', 'ada', 'done', 0, 0, 1.0, 2.0)",
+    "INSERT INTO stream_frames VALUES ('s1', 1, 'start', '{{}}')",
+]
+"""What stood beside the tables of revision 2, made without a migration."""
+
 
 async def run(store: SqlThreadStore, *statements: str) -> None:
     async with store.database.writing() as connection:
@@ -46,30 +67,40 @@ async def run(store: SqlThreadStore, *statements: str) -> None:
             await connection.exec_driver_sql(statement)
 
 
-def test_the_revisions_named_are_those_there_are() -> None:
+def test_the_history_is_one_line_of_numbers_as_the_files_are_named() -> None:
     config = Config()
     config.set_main_option("script_location", str(files("quire.threads") / "migrations"))
     scripts = ScriptDirectory.from_config(config)
 
+    assert scripts.get_heads() == [REVISIONS[-1]], "two migrations follow the same one"
     assert tuple(one.revision for one in reversed([*scripts.walk_revisions()])) == REVISIONS
+    assert tuple(f"{number:04}" for number in range(1, len(REVISIONS) + 1)) == REVISIONS
 
 
-async def test_migrations_make_the_tables_that_the_code_uses(store: SqlThreadStore) -> None:
-    exact = store.database.dialect != "sqlite"  # which keeps the length that a column once had
+def _statements(store: SqlThreadStore, statements: list[str]) -> list[str]:
+    zone = "" if store.database.dialect == "sqlite" else " WITH TIME ZONE"
+    return [statement.format(tz=zone) for statement in statements]
 
+
+def _differences(exact: bool) -> Callable[[Connection], list[object]]:
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": exact, "version_table": VERSION_TABLE}
         return compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
 
+    return differences
+
+
+async def test_migrations_make_the_tables_that_the_code_uses(store: SqlThreadStore) -> None:
+    assert {KEYS, STREAMS, FRAMES} < set(METADATA.sorted_tables)
+    exact = store.database.dialect != "sqlite"  # which keeps the length that a column once had
     async with store.database.reading() as connection:
-        assert await connection.run_sync(differences) == []
+        assert await connection.run_sync(_differences(exact)) == []
     assert await current_revision(store.database) == REVISIONS[-1]
 
 
 async def test_a_database_from_before_migrations_is_taken_over(url: str) -> None:
     store = SqlThreadStore(url)
-    zone = "" if store.database.dialect == "sqlite" else " WITH TIME ZONE"
-    await run(store, *(statement.format(tz=zone) for statement in BEFORE))
+    await run(store, *_statements(store, BEFORE))
 
     await store.open()
     await store.append(*turn_of("t1", "one"))
@@ -87,10 +118,37 @@ async def test_a_database_from_before_migrations_is_taken_over(url: str) -> None
     assert cut.id == "a1"
 
 
+@pytest.mark.parametrize("before", ["0002", None], ids=["beside conversations", "by themselves"])
+async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_over(
+    url: str, before: str | None
+) -> None:
+    store = SqlThreadStore(url)
+    if before:
+        async with store.database.writing() as connection:
+            await connection.run_sync(migrations(before))
+    await run(store, *_statements(store, BESIDE_0002))
+
+    keys, journal = SqlKeyStore(url), Journal(url)
+    (key,) = await keys.all()
+    await journal.open()
+    kept, frames = await journal.find("s1"), await journal.read("s1", 0)
+    exact = store.database.dialect != "sqlite"
+    async with store.database.reading() as connection:
+        assert await connection.run_sync(_differences(exact)) == []
+    await journal.close()
+    await store.close()
+
+    assert (key.name, key.scopes) == ("backend", {"ask"})
+    assert kept is not None
+    assert (kept.owner, [frame.event for frame in frames]) == ("ada", ["start"])
+
+
 async def test_a_database_of_a_newer_quire_is_refused_and_untouched(store: SqlThreadStore) -> None:
     await run(store, f"UPDATE {VERSION_TABLE} SET version_num = '0099'")
 
-    with pytest.raises(StoreMismatch, match=r"newer version of Quire \(schema 0099; .* 0002\)"):
+    with pytest.raises(
+        StoreMismatch, match=rf"newer version of Quire \(schema 0099; .* {REVISIONS[-1]}\)"
+    ):
         await store.open()
 
     assert await current_revision(store.database) == "0099"

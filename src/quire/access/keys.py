@@ -24,6 +24,8 @@ class Key:
     scopes: frozenset[Scope]
     origins: tuple[str, ...] = ()
     """The sites whose pages may use it; a key that names any is publishable, no secret."""
+    books: tuple[str, ...] = ()
+    """The books it opens; all, if it names none."""
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -59,18 +61,22 @@ def make_key(
     *,
     scopes: frozenset[Scope],
     origins: tuple[str, ...] = (),
+    books: tuple[str, ...] = (),
     created_at: datetime,
     expires_at: datetime | None = None,
 ) -> tuple[Key, str]:
     """Make a key and its secret, which is shown once and then forgotten.
 
     Raises:
-        BadRequest: the name cannot be used, or the key is publishable and may do more than ask.
+        BadRequest: the name cannot be used, or the key is publishable or for some books only and
+            may do more than ask.
     """
     if not name.isprintable() or not 0 < len(name.strip()) <= NAME_LENGTH:
         raise BadRequest(f"A key's name has 1 to {NAME_LENGTH} characters.")
     if origins and scopes != {"ask"}:
         raise BadRequest("A publishable key stands in a web page, so it may ask and nothing else.")
+    if books and scopes != {"ask"}:
+        raise BadRequest("A key for some books may ask and nothing else: the rest is about all.")
     secret = mint_secret(publishable=bool(origins))
     key = Key(
         id=f"key_{secrets.token_hex(6)}",
@@ -78,6 +84,7 @@ def make_key(
         digest=digest_of(secret),
         scopes=scopes,
         origins=tuple(dict.fromkeys(map(origin_of, origins))),
+        books=tuple(dict.fromkeys(books)),
         created_at=created_at,
         expires_at=expires_at,
     )

@@ -18,11 +18,12 @@ from quire.errors import BadSettings, LimitsUnavailable, RateLimited
 LOG = logging.getLogger("quire.access")
 PAUSE = 5.0
 """For so many seconds a Redis that failed is left alone."""
-Kind = Literal["key", "session", "ip"]
+Kind = Literal["key", "session", "ip", "wrong_key"]
 PER: dict[Kind, str] = {
     "key": "with this key",
     "session": "in this conversation",
     "ip": "from this address",
+    "wrong_key": "with wrong keys from this address",
 }
 
 
@@ -55,8 +56,13 @@ class Limiter:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Count in the Redis at `redis_url`, or without one in this process."""
-        rates = {"key": options.per_key, "session": options.per_session, "ip": options.per_ip}
-        self._items: dict[str, RateLimitItem] = {k: parse(v) for k, v in rates.items() if v}
+        rates: dict[Kind, str] = {
+            "key": options.per_key,
+            "session": options.per_session,
+            "ip": options.per_ip,
+            "wrong_key": options.wrong_keys,
+        }
+        self._items: dict[Kind, RateLimitItem] = {k: parse(v) for k, v in rates.items() if v}
         self._refuses = options.without_redis == "refuse"
         self._clock = clock
         self._memory = SlidingWindowCounterRateLimiter(MemoryStorage())

@@ -18,6 +18,9 @@ class AccessOptions(BaseModel):
     loopback only; `keys` everyone; `open` nobody who only asks."""
     refresh_seconds: float = Field(5.0, ge=0, le=3600)
     """After how long a key that was revoked is noticed."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which the service may be called besides `localhost`, such as `["book.example"]`; by
+    default any, but `localhost` alone where nobody needs a key since it listens on loopback."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     """Networks of proxies whose `X-Forwarded-For` is believed, such as `["10.0.0.0/8"]`."""
 
@@ -33,6 +36,8 @@ class LimitOptions(BaseModel):
     """Requests that name one conversation."""
     per_ip: str = Field("100/hour", pattern=RATE)
     """Requests without a secret key from one address (for IPv6, from one /64 network)."""
+    wrong_keys: str = Field("100/hour", pattern=RATE)
+    """Requests with a key that opens nothing, from one address; one that does is let in."""
     answers_at_once: int = Field(64, ge=0, le=10_000)
     """Questions that one process answers at the same time; 0 sets no limit."""
     local: bool = False

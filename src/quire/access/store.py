@@ -9,9 +9,10 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.access.keys import Key
-from quire.access.tables import KEYS, METADATA
+from quire.access.tables import KEY_BOOKS, KEYS
 from quire.errors import BadRequest, StoreUnavailable, UnknownKey
-from quire.threads.database import make_engine, read_url, store_errors
+from quire.threads.database import Database
+from quire.threads.migrate import upgrade
 
 UNAVAILABLE = "Keys cannot be read or stored right now."
 
@@ -22,14 +23,16 @@ class SqlKeyStore:
     def __init__(self, url: str) -> None:
         """Use the database at `url`; a connection is made for each call and kept by none."""
         # Keys are read once in a while, by a service that remembers them: no pool is worth it.
-        self._engine = make_engine(read_url(url), pool_size=0)
-        self._made = False
+        self._database = Database(url, pool_size=0, down=UNAVAILABLE)
+        self._upgraded = False
 
     async def all(self) -> Sequence[Key]:
         """Give every key, also those that no longer hold, the oldest first."""
         async with self._connection() as connection:
             oldest = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
-            return [_key(row) for row in (await connection.execute(oldest)).all()]
+            rows = (await connection.execute(oldest)).all()
+            books = await _books(connection)
+            return [_key(row, books.get(row.id, ())) for row in rows]
 
     async def add(self, key: Key) -> None:
         """Keep a new key.
@@ -42,6 +45,9 @@ class SqlKeyStore:
             if (await connection.execute(same)).first():
                 raise BadRequest(f"There is a key {key.name!r} already.")
             await connection.execute(insert(KEYS).values(**_row(key)))
+            if key.books:
+                rows = [{"key_id": key.id, "book": book} for book in key.books]
+                await connection.execute(insert(KEY_BOOKS), rows)
 
     async def revoke(self, named: str, at: datetime) -> Key:
         """Let a key, by its id or its name, open nothing any more; its row stays.
@@ -54,7 +60,7 @@ class SqlKeyStore:
             row = (await connection.execute(select(KEYS).where(wanted))).first()
             if row is None:
                 raise UnknownKey(f"There is no key {named!r} to revoke.")
-            key = _key(row)
+            key = _key(row, (await _books(connection)).get(row.id, ()))
             ended = update(KEYS).where(KEYS.c.id == key.id).values(revoked_at=at)
             await connection.execute(ended)
         return key
@@ -62,25 +68,14 @@ class SqlKeyStore:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection]:
         try:
-            await self._make()
-            async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
+            if not self._upgraded:
+                await upgrade(self._database)
+                self._upgraded = True
+            async with self._database.writing() as connection:
                 yield connection
         except StoreUnavailable:
-            self._made = False  # another database may stand there when it is back
+            self._upgraded = False  # another database may stand there when it is back
             raise
-
-    async def _make(self) -> None:
-        """Create the table; a process that starts at the same moment may be doing the same."""
-        for tries in (1, 0):
-            if self._made:
-                return
-            try:
-                async with store_errors(UNAVAILABLE), self._engine.begin() as connection:
-                    await connection.run_sync(METADATA.create_all)
-                self._made = True
-            except StoreUnavailable:
-                if not tries:
-                    raise
 
 
 def _row(key: Key) -> dict[str, Any]:
@@ -96,7 +91,15 @@ def _row(key: Key) -> dict[str, Any]:
     }
 
 
-def _key(row: Row[Any]) -> Key:
+def _key(row: Row[Any], books: Sequence[str]) -> Key:
     fields = dict(row._mapping)
     scopes, origins = frozenset(fields.pop("scopes")), tuple(fields.pop("origins"))
-    return Key(scopes=scopes, origins=origins, **fields)
+    return Key(scopes=scopes, origins=origins, books=tuple(books), **fields)
+
+
+async def _books(connection: AsyncConnection) -> dict[str, list[str]]:
+    """Give the books of each key that is for some only."""
+    found: dict[str, list[str]] = {}
+    for key, book in await connection.execute(select(KEY_BOOKS).order_by(KEY_BOOKS.c.book)):
+        found.setdefault(key, []).append(book)
+    return found

@@ -1,10 +1,8 @@
 """The table of keys, beside the conversations in the same database."""
 
-from sqlalchemy import JSON, Column, MetaData, String, Table
+from sqlalchemy import JSON, Column, String, Table
 
-from quire.threads.tables import UtcDateTime
-
-METADATA = MetaData()
+from quire.threads.tables import METADATA, UtcDateTime
 
 KEYS = Table(
     "access_keys",
@@ -17,4 +15,11 @@ KEYS = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
+)
+
+KEY_BOOKS = Table(
+    "access_key_books",
+    METADATA,
+    Column("key_id", String(20), primary_key=True),
+    Column("book", String(64), primary_key=True),
 )

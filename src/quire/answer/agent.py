@@ -1,5 +1,6 @@
 """The Agents SDK agent: one question with its passages in, text out."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -33,6 +34,7 @@ from quire.answer.passages import numbered_to_json, passages_to_json, passages_t
 from quire.domain import Chunk, Hit
 from quire.errors import ModelMisbehaved, UnknownPage
 from quire.ports import Index
+from quire.prose.plain import well_formed
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.retrieve.search import opened_hits
 from quire.telemetry.metrics import TOKENS
@@ -115,7 +117,8 @@ async def read_section(context: RunContextWrapper[Evidence], section: str, start
         start: The passage to begin with, from 1; a long section is read in several calls.
     """
     try:
-        opened = open_section(context.context.index, section, start=max(start, 1))
+        index = context.context.index
+        opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
     numbered = context.context.number(_at_once(opened.passages, context.context.room))
@@ -188,7 +191,7 @@ async def draft(
                 ),
                 session=session,
             )
-            message = ""
+            message, half = "", ""
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
                     event.data, ResponseTextDeltaEvent
@@ -196,7 +199,8 @@ async def draft(
                     if message not in ("", event.data.item_id):
                         yield "\n\n"  # what was said before a search is no part of what follows
                     message = event.data.item_id
-                    yield event.data.delta
+                    text, half = _whole(half + event.data.delta)
+                    yield text
             evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
         except InputGuardrailTripwireTriggered:
             return
@@ -207,6 +211,12 @@ async def draft(
                 used = result.context_wrapper.usage
                 TOKENS.labels("input").inc(used.input_tokens)
                 TOKENS.labels("output").inc(used.output_tokens)
+
+
+def _whole(text: str) -> tuple[str, str]:
+    """Give text that can be kept and sent, and half of a character whose end is yet to come."""
+    cut = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
+    return well_formed(text[:cut].replace("\0", "�")), text[cut:]
 
 
 def _agent(evidence: Evidence, calling: Calling) -> Agent[Evidence]:

@@ -15,9 +15,14 @@ class Breaker:
     failures: int = 0
     _opened_at: float = 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the model has failed too often to be relied on."""
+        return self.failures >= self.after
+
     def lets_through(self) -> bool:
         """Tell whether the model may be tried now; an open one is tried once a rest."""
-        if self.failures < self.after:
+        if not self.is_open:
             return True
         if self.clock() - self._opened_at < self.rest:
             return False

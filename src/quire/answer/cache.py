@@ -8,10 +8,10 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, nullcontext, suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, time
 from typing import Any
 from unicodedata import normalize
 from uuid import uuid4
@@ -20,6 +20,7 @@ from quire.answer.instructions import VERSION
 from quire.answer.keeping import logged, unless_down
 from quire.answer.options import CacheOptions
 from quire.answer.records import answer_record
+from quire.answer.shared import Made, SharedAnswers
 from quire.answer.work import Work
 from quire.broadcast import Broadcast
 from quire.conversation import Message
@@ -71,7 +72,25 @@ class Flight:
         self.record: dict[str, Any] = {}
         """What was stored with the answer."""
         self.abandoned = False
+        self.borrowed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Whether another process made it, or makes it."""
         self._followers = 0
+
+    async def is_borrowed(self) -> bool:
+        """Wait until it is known who makes it; who leaves before that stops the looking."""
+        self._followers += 1
+        try:
+            return await asyncio.shield(self.borrowed)
+        finally:
+            self._followers -= 1
+            if not self.borrowed.done():
+                await self._stop_unless_followed()
+
+    async def _stop_unless_followed(self) -> None:
+        if not self._followers and self.task and not self.said.ended:
+            self.abandoned = True
+            self.task.cancel()
+            await asyncio.wait([self.task])
 
     async def follow(self) -> AsyncGenerator[Event, None]:
         """Give the events as they come; the last one to leave stops the work."""
@@ -85,16 +104,13 @@ class Flight:
                 raise self.error
         finally:
             self._followers -= 1
-            if not self._followers and self.task and not self.said.ended:
-                self.abandoned = True
-                self.task.cancel()
-                await asyncio.wait([self.task])
+            await self._stop_unless_followed()
 
 
 class CachedAnswerer:
     """Answers from memory what it can, and by the pipeline the rest."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but three have a name
         self,
         inner: Answerer,
         library: Library,
@@ -102,14 +118,19 @@ class CachedAnswerer:
         *,
         model: str,
         options: CacheOptions,
+        shared: SharedAnswers | None = None,
         clock: Clock = monotonic,
     ) -> None:
-        """Remember what `inner` answers; `model` is the name of who writes."""
+        """Remember what `inner` answers; `model` is the name of who writes.
+
+        What is `shared`, all processes remember together.
+        """
         self._inner = inner
         self._library = library
         self._threads = threads
         self._model = model
         self._options = options
+        self._shared = shared
         self._clock = clock
         self._flights: OrderedDict[Key, Flight] = OrderedDict()
 
@@ -124,7 +145,10 @@ class CachedAnswerer:
         if key is None:
             events = self._inner.answer(question)
         elif flight is None:
-            events = self._start(key, question).follow()
+            flight = self._start(key, question)
+            events = (
+                self._again(flight, question) if await flight.is_borrowed() else flight.follow()
+            )
         else:
             events = self._again(flight, question)
         async with aclosing(events):
@@ -134,7 +158,7 @@ class CachedAnswerer:
     async def _key(self, question: Question) -> Key | None:
         """Name everything the answer depends on; `None` if that is more than can be named."""
         try:
-            index = self._library.open(question.book)
+            index = await asyncio.to_thread(self._library.open, question.book)
             if question.selected_text is None and question.thread_id:
                 thread = await self._threads.load(question.thread_id, last=1, owner=question.owner)
                 if thread and thread.messages:
@@ -163,22 +187,42 @@ class CachedAnswerer:
         return flight
 
     async def _fly(self, key: Key, flight: Flight, question: Question) -> None:
-        """Run the pipeline to its end; only what is worth it is remembered."""
+        """Bring the answer from elsewhere, or make it; only what is worth it is remembered."""
         worth = False
         try:
-            async with aclosing(self._inner.answer(question)) as events:
-                async for event in events:
-                    if isinstance(event, Done):
-                        answer = event.answer
-                        worth = _lasts(answer) and answer.revision == key.revision
-                        flight.record = await self._recorded(answer, question)
-                        flight.made_at = self._clock()
-                    flight.said.say(_light(event))
+            made = await self._shared.find_or_claim(key) if self._shared else None
+            flight.borrowed.set_result(made is not None)
+            if made:
+                worth = True
+                flight.record = made.record
+                flight.made_at = self._clock() - (time() - made.made_at)
+                for event in made.events:
+                    flight.said.say(event)
+            else:
+                async with self._shared.making(key) if self._shared else nullcontext():
+                    worth = await self._make(key, flight, question)
         except BaseException as error:  # noqa: BLE001 - raised where the events are followed
             flight.error = error
+            if not flight.borrowed.done():
+                flight.borrowed.set_result(False)
         if (not worth or flight.error) and self._flights.get(key) is flight:
             del self._flights[key]
         flight.said.end()
+
+    async def _make(self, key: Key, flight: Flight, question: Question) -> bool:
+        """Run the pipeline to its end, and tell whether the answer is worth remembering."""
+        worth = False
+        async with aclosing(self._inner.answer(question)) as events:
+            async for event in events:
+                if isinstance(event, Done):
+                    answer = event.answer
+                    worth = _lasts(answer) and answer.revision == key.revision
+                    flight.record = await self._recorded(answer, question)
+                    flight.made_at = self._clock()
+                flight.said.say(_light(event))
+        if worth and self._shared:
+            await self._shared.keep(key, Made(tuple(flight.said.items), flight.record))
+        return worth
 
     async def _recorded(self, answer: Answer, question: Question) -> dict[str, Any]:
         with suppress(StoreUnavailable):
@@ -189,7 +233,8 @@ class CachedAnswerer:
 
     async def _again(self, flight: Flight, question: Question) -> AsyncGenerator[Event, None]:
         """Give an answer that was made, or is being made, for another reader."""
-        thread_id, index = question.thread_id or str(uuid4()), self._library.open(question.book)
+        thread_id = question.thread_id or str(uuid4())
+        index = await asyncio.to_thread(self._library.open, question.book)
         work = Work(question, index, thread_id, str(uuid4()), self._model)
         answer: Answer | None = None
         async with aclosing(flight.follow()) as events, AsyncExitStack() as held:

@@ -1,5 +1,6 @@
 """Each piece of what a model writes, checked; only what passes becomes part of the answer."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,6 +48,8 @@ class Checking:
             piece = without_links(written)
             if not piece.text.strip():
                 continue  # a picture, or an address and nothing else
+            if piece.kind == "sentence" and work.has_judged(piece.text):
+                continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
             if self._is_led_astray(work, claim):
                 yield work.withhold(self._told(refused(claim)))
@@ -75,12 +78,14 @@ class Checking:
     async def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
         begun = perf_counter()
         with span("verify") as timed:
-            claim, text = self._checked(work, piece, self._judge)
+            # Aside, while other answers go on: a page may have to be read, or a model run.
+            claim, text = await asyncio.to_thread(self._checked, work, piece, self._judge)
             if self._ask and claim.verdict in ("unsupported", "partly") and not piece.is_block:
                 passages = [hit.chunk.text for hit in work.evidence]
                 opinion = await second_opinion(piece.text, passages, self._ask)
                 if opinion:
-                    claim, text = self._checked(work, piece, _Decided(opinion))
+                    again = _Decided(opinion)
+                    claim, text = await asyncio.to_thread(self._checked, work, piece, again)
             timed.set_attribute("verdict", claim.verdict)
         work.verify_ms += 1000 * (perf_counter() - begun)
         return claim, text

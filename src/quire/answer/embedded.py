@@ -86,7 +86,7 @@ class EmbeddedModel(Model):
             )
             return call, []
         ranked = await asyncio.to_thread(self._evidence.rank, question, passages, self._statistics)
-        parts = compose_answer(ranked)
+        parts = compose_answer(question, ranked)
         return _message("".join(parts)), parts
 
 

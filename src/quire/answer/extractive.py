@@ -21,12 +21,24 @@ _SAME = 0.6
 """Sentences that share more of their terms than this say the same."""
 
 
-def compose_answer(ranked: Sequence[Evidence]) -> list[str]:
+_ASKS_HOW = re.compile(
+    r"\bhow (?:do|does|can|could|would|should|must) (?:i|you|we|one)\b|\bhow to\b|\bshow me\b"
+    r"|\b(?:commands?|shell|terminal|syntax|code|snippet|listing|script|examples?)\b",
+    re.I,
+)
+_LISTED = 0.5
+"""Code that has this share of the question's words shows what was asked for."""
+_LONGEST_CODE = 40
+"""Lines of code beyond which an answer would be nothing else."""
+
+
+def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
     """Give the parts of an answer, in reading order, each with the mark of its passage."""
     ranked = [one for one in ranked if not is_order(one.text)]
     if not ranked or ranked[0].score <= UNREAD:
         return [NOT_IN_BOOK]
     chosen = _choose(ranked)
+    chosen += _shown(question, chosen, ranked)
     first: dict[int, int] = {}
     for place, evidence in enumerate(chosen):
         first.setdefault(evidence.passage.number, place)
@@ -52,6 +64,18 @@ def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
     return chosen
 
 
+def _shown(question: str, chosen: Sequence[Evidence], ranked: Sequence[Evidence]) -> list[Evidence]:
+    """Give the code that shows how, if that is asked: the reader of sentences passes it over."""
+    if not _ASKS_HOW.search(question) or any(e.span.kind == "code" for e in chosen):
+        return []
+    listings = [
+        e
+        for e in ranked
+        if e.span.kind == "code" and e.coverage >= _LISTED and e.text.count("\n") <= _LONGEST_CODE
+    ]
+    return sorted(listings, key=lambda e: (-e.coverage, e.passage.number, e.place))[:1]
+
+
 def _terms(evidence: Evidence) -> set[str]:
     return set(terms(inline_plain(evidence.text)))
 
@@ -65,7 +89,8 @@ def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[E
     siblings = {e.place: e for e in ranked if e.passage is evidence.passage}
     wanted = [evidence]
     before = siblings.get(evidence.place - 1)
-    if evidence.leans_back and before and before.span.kind == "sentence":
+    announces = before is not None and before.text.endswith(":") and evidence.span.kind == "code"
+    if before and before.span.kind == "sentence" and (evidence.leans_back or announces):
         wanted.insert(0, before)
     if evidence.span.kind == "row":
         head = table_start(split_spans(evidence.passage.text), evidence.place)

@@ -23,7 +23,10 @@ NOT_A_QUESTION = (
     "I did not pass it on. Please ask about the book alone."
 )
 
-_ANY = r"(?:\s+(?:all|any|of|the|your|my|these|those|every|previous|prior|above|earlier|preceding|system|initial|original|and|other))*"  # noqa: E501
+_WHOSE = (
+    r"(?:all|any|your|my|these|those|every|previous|prior|above|earlier|preceding|system|initial|"
+    r"original)"
+)
 _RULES = r"(?:instructions?|prompts?|rules|guidelines|directions|directives|constraints)"
 _SHOW = (
     r"(?:reveal|show|print|repeat|output|leak|display|dump|recite|expose|send|tell\s+me|give\s+me)"
@@ -31,7 +34,8 @@ _SHOW = (
 _INJECTIONS = tuple(
     re.compile(one, re.I)
     for one in (
-        rf"\b(?:ignore|disregard|forget|override|bypass|drop){_ANY}\s+{_RULES}\b",
+        rf"\b(?:ignore|disregard|forget|override|bypass|drop)\b(?:\s+(?:of|the|other|and))*\s+{_WHOSE}"
+        rf"(?:\s+(?:of|the|other|and|{_WHOSE}))*\s+{_RULES}\b",
         r"\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b",
         rf"\b{_SHOW}\b[^.?!\n]{{0,60}}\b(?:your|system|hidden|initial|developer)\s+(?:\w+\s+)?{_RULES}\b",
         rf"\b{_SHOW}\b[^.?!\n]{{0,40}}\byour\s+(?:\w+\s+)?(?:keys?|secrets?|passwords?|credentials)\b",

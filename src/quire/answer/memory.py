@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from quire.answer.instructions import EARLIER
 from quire.answer.refusal import REFUSAL
+from quire.conversation import Role
 from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
 from quire.retrieve.rewrite import Exchange, standalone_question
@@ -18,6 +19,10 @@ EARLIER_MESSAGES = 14
 """Messages before the last ones, of which the questions are told."""
 SHORT = 100
 _MARKS = re.compile(r"\s*\[\d+\]")
+
+
+Said = tuple[str, list[tuple[Role, str]]]
+"""What a conversation is about, where that is known, and what was said in it."""
 
 
 class ThreadSession:
@@ -44,30 +49,30 @@ class ThreadSession:
 
         Of what lies before the last messages, only what was asked is told.
         """
+        topic, messages = await self._said()
+        before, recent = messages[: -self._last], messages[-self._last :]
+        said: list[TResponseInputItem] = [
+            # The marks of earlier answers point to passages that are not before the model now.
+            {"role": role, "content": _MARKS.sub("", content)}
+            for role, content in recent
+        ]
+        asked = [_short(content) for role, content in before if role == "user"]
+        if asked:
+            told = EARLIER.format(asked="; ".join(filter(None, (topic, *asked))))
+            said.insert(0, {"role": "user", "content": told})
+        items = said + self._unchecked
+        return items if limit is None else items[-limit:] if limit else []
+
+    async def _said(self) -> Said:
         thread = None
         with suppress(StoreUnavailable):
             thread = await self._store.load(
                 self.session_id, last=self._last + EARLIER_MESSAGES, owner=self._owner
             )
-        messages = thread.messages if thread else ()
-        before, recent = messages[: -self._last], messages[-self._last :]
-        said: list[TResponseInputItem] = [
-            # The marks of earlier answers point to passages that are not before the model now.
-            {"role": message.role, "content": _MARKS.sub("", message.content)}
-            for message in recent
-        ]
-        asked = [_short(one.content) for one in before if one.role == "user"]
-        if asked:
-            topic = [thread.topic_summary] if thread and thread.topic_summary else []
-            told = EARLIER.format(asked="; ".join((*topic, *asked)))
-            said.insert(0, {"role": "user", "content": told})
-        return self._given(said, limit)
-
-    def _given(
-        self, said: "list[TResponseInputItem]", limit: int | None
-    ) -> "list[TResponseInputItem]":
-        items = said + self._unchecked
-        return items if limit is None else items[-limit:] if limit else []
+        if thread is None:
+            return "", []
+        messages = [(message.role, message.content) for message in thread.messages]
+        return thread.topic_summary or "", messages
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
         """Keep what the run says, until it ends."""
@@ -86,20 +91,17 @@ class ToldSession(ThreadSession):
     """The same, over what the caller says was said: nobody has kept it, and it proves nothing."""
 
     def __init__(
-        self, store: ThreadStore, thread_id: str, earlier: Sequence[tuple[str, str]]
+        self, store: ThreadStore, thread_id: str, earlier: Sequence[tuple[str, str]], *, last: int
     ) -> None:
         """Remember questions and answers as the caller gives them."""
-        super().__init__(store, thread_id, last=0)
-        self._earlier = earlier
+        super().__init__(store, thread_id, last=last)
+        self._earlier = earlier[-(last + EARLIER_MESSAGES) :]
 
-    async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """Give what the caller says was said, oldest first."""
-        said: list[TResponseInputItem] = []
+    async def _said(self) -> Said:
+        said: list[tuple[Role, str]] = []
         for question, answer in self._earlier:
-            said.append({"role": "user", "content": question})
-            if answer:
-                said.append({"role": "assistant", "content": _MARKS.sub("", answer)})
-        return self._given(said, limit)
+            said += [("user", question), ("assistant", answer)]
+        return "", [one for one in said if one[1]]
 
 
 def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:

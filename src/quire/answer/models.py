@@ -15,7 +15,7 @@ from quire.answer.embedded import NAME, EmbeddedModel
 from quire.answer.options import LlmOptions, ModelOptions
 from quire.answer.outside import OutsideModel, asks_again
 from quire.answer.providers import Price, nothing, open_litellm, open_openai
-from quire.errors import BadSettings
+from quire.errors import BadSettings, ModelUnavailable
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 
@@ -75,6 +75,15 @@ class Writers:
     def budget(self) -> Budget:
         """Give what one answer may take."""
         return Budget(self.limits.answer_seconds, self.limits.answer_tokens)
+
+    async def check(self) -> None:
+        """Look whether anyone can write, without asking.
+
+        Raises:
+            ModelUnavailable: all of them failed again and again.
+        """
+        if all(writer.breaker.is_open for writer in self.each):
+            raise ModelUnavailable(f"No model of {self.name!r} can be used right now.")
 
     async def close(self) -> None:
         """Give connections back."""

@@ -1,5 +1,6 @@
 """The pipeline: one question in, events out. The one file to read first."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -69,12 +70,13 @@ class Pipeline:
         self._options = options
         asking = Asking(writers)
         self._rewrite = asking.on(REWRITE) if writers.limits.rewrite else None
-        self._topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
+        self.topics = Topics(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
         """Answer a question, saying what happens as it does."""
         thread_id = question.thread_id or str(uuid4())
-        index = self._library.open(question.book)
+        # In a thread, as all that reads a book: it may lie on a server.
+        index = await asyncio.to_thread(self._library.open, question.book)
         question = at_risk(question, self._searcher.calibration, self._options.target_risk)
         work = Work(question, index, thread_id, str(uuid4()), self._writers.name)
         # Logged before the reader hears of it: however this process ends, its answers are known.
@@ -100,8 +102,8 @@ class Pipeline:
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
-        if self._topics and work.kept:
-            self._topics.follow(answer.thread_id, work.question.owner)
+        if self.topics and work.kept:
+            self.topics.follow(answer.thread_id, work.question.owner)
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
@@ -110,7 +112,7 @@ class Pipeline:
             return [], await self._select(work, question.selected_text)
         history = await self._history(work)
         asked = understand(question.text, work.index)
-        told = self._told(work, asked, history)
+        told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
             return told, certain(len(work.evidence))
         if asked.foreign:
@@ -229,7 +231,7 @@ class Pipeline:
         if work.selected:
             return None
         if asked.earlier:
-            return ToldSession(self._threads, work.thread_id, asked.earlier[-HISTORY:])
+            return ToldSession(self._threads, work.thread_id, asked.earlier, last=HISTORY)
         if asked.thread_id is None:
             return None
         return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)

@@ -1,8 +1,10 @@
 """The full record of any answer, by its id, and what would differ if it were given today."""
 
+import asyncio
+
 from quire.answer.records import Receipt, receipt_of
 from quire.answer.replay import Replay, replay
-from quire.conversation import Caller
+from quire.conversation import AnswerEntry, Caller
 from quire.errors import UnknownAnswer
 from quire.ports import Judge, Library, ThreadStore
 from quire.retrieve.search import Searcher
@@ -31,6 +33,10 @@ class Receipts:
             raise UnknownAnswer(f"There is no answer {answer_id}.")
         return receipt_of(message)
 
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Give what is known of an answer that has no record yet, or never will."""
+        return await self._threads.unfinished(answer_id, owner=owner)
+
     async def replay(self, answer_id: str, *, owner: Caller = None) -> Replay:
         """Search and check again for an answer, against the book as it is now.
 
@@ -39,5 +45,5 @@ class Receipts:
             UnknownBook: its book is gone.
         """
         receipt = await self.read(answer_id, owner=owner)
-        index = self._library.open(receipt.book)
+        index = await asyncio.to_thread(self._library.open, receipt.book)
         return await replay(receipt, index, self._searcher, self._judge)

@@ -18,6 +18,7 @@ from quire.domain import (
     ContextMode,
     Filters,
     Hit,
+    Notice,
     Prefix,
     Question,
     Selection,
@@ -82,6 +83,10 @@ class Receipt:
     timings: Timings
     cache_age: float | None = None
     """Seconds since it was made, where it was made for the same question before."""
+    notices: tuple[Notice, ...] = ()
+    """What went wrong while it was made."""
+    tokens_used: int | None = None
+    dollars: float | None = None
 
     def as_question(self) -> Question:
         """Give the question as it was searched for."""
@@ -182,6 +187,9 @@ def receipt_of(message: Message) -> Receipt:
         instructions=record.get("instructions", ""),
         timings=_read(Timings, record["timings"]),
         cache_age=record.get("cache_age"),
+        notices=tuple(record.get("notices", ())),
+        tokens_used=record.get("tokens_used"),
+        dollars=record.get("dollars"),
     )
 
 

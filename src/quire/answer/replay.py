@@ -3,6 +3,7 @@
 The model is not asked again; what it said then is what is checked now.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -110,13 +111,14 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
     """Search and check again, and give what differs."""
     if receipt.searched:
         now = await _search(receipt, index, searcher)
-        lost = tuple(_lost_quotes(receipt, index, searcher, now.selected))
-        verdicts = _judged(receipt, judge, [*now.used, *_opened(receipt, index)])
+        lost = await asyncio.to_thread(_lost_quotes, receipt, index, searcher, now.selected)
+        opened = await asyncio.to_thread(_opened, receipt, index)
+        verdicts = _judged(receipt, judge, [*now.used, *opened])
         answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
         level = now.level if answered else "insufficient"
         changes = tuple(_passage_changes(receipt, now.hits))
     else:
-        lost = tuple(_lost_quotes(receipt, index, searcher, None))
+        lost = await asyncio.to_thread(_lost_quotes, receipt, index, searcher, None)
         verdicts = _title_verdicts(receipt, lost)
         answered = receipt.confidence.should_answer and _still_tells(receipt, verdicts)
         level = receipt.confidence.level if answered else "insufficient"
@@ -277,6 +279,12 @@ def _had_enough(receipt: Receipt) -> bool:
 
 
 def _lost_quotes(
+    receipt: Receipt, index: Index, searcher: Searcher, selected: Selected | None
+) -> tuple[LostQuote, ...]:
+    return tuple(_lost(receipt, index, searcher, selected))
+
+
+def _lost(
     receipt: Receipt, index: Index, searcher: Searcher, selected: Selected | None
 ) -> Iterator[LostQuote]:
     files = {passage.chunk_id: passage.source_file for passage in receipt.passages}

@@ -75,6 +75,10 @@ class Work:
         """Whether the answer says anything that the book says."""
         return any(claim.citations and claim.verdict in PROVEN for claim in self.claims)
 
+    def has_judged(self, text: str) -> bool:
+        """Tell whether the model has said just this before."""
+        return any(one.text == text for one in (*self.claims, *self.withheld[self.judged :]))
+
     @property
     def last(self) -> Claim | None:
         """The statement shown last, which the next one may refer to."""

@@ -138,7 +138,7 @@ class Writing:
                     yield event
         if isinstance(model, OutsideModel) and model.broken:
             raise model.broken
-        if work.wordless and not shown.refusal:
+        if work.wordless and writer.options and not shown.refusal:
             raise ModelMisbehaved(f"The model {writer.name!r} said nothing.")
         async for event in self._checking.check(work, reader.finish()):
             yield event

@@ -16,11 +16,13 @@ from quire.api.contracts import CONTRACTS, REMEMBERING
 from quire.api.conversations import threads_router
 from quire.api.door import hang_door, needs
 from quire.api.draining import draining
+from quire.api.feedback import feedback_router
 from quire.api.health import Check, health_router
 from quire.api.mcp import mcp_server
 from quire.api.mcp_http import McpOverHttp
 from quire.api.mount import mount
 from quire.api.observed import metrics_router
+from quire.api.onpage import OnPageChat
 from quire.api.page import page_router
 from quire.api.problems import PROBLEMS, add_handlers
 from quire.api.reading import reading_router
@@ -28,9 +30,10 @@ from quire.api.receipts import receipts_router
 from quire.api.search import search_router
 from quire.api.sessions import InSession, sessions_router
 from quire.api.structure import structure_router
+from quire.api.widget import widget_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Access, Services, build_access, build_journal
+from quire.compose import Access, Services, build_access, build_feedback, build_journal
 from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
@@ -103,7 +106,7 @@ def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
     """Mount each contract whole and streamed, with its conversations."""
     place = partial(placed, services)
     answerer = place(services.answerer)
-    for contract in CONTRACTS:
+    for contract in (*CONTRACTS, OnPageChat()):
         app.include_router(mount(contract, answerer, streams))
     declared = services.settings.workflows
     app.include_router(workflows_router(declared, services.workflows, place, streams))
@@ -119,10 +122,12 @@ def _beside_them(services: Services) -> list[APIRouter]:
         search_router(services.library, services.searcher, services.threads.clock),
         threads_router(services.threads),
         answers_router(services.threads),
+        feedback_router(build_feedback(services.threads), services.threads.clock),
         receipts_router(services.receipts),
         reading_router(services.library),
         structure_router(services.library),
         page_router(),
+        widget_router(),
     ]
 
 
@@ -135,12 +140,14 @@ def _streams(services: Services) -> Streams:
 
 def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def index() -> None:
-        services.library.open(None)
+        await asyncio.to_thread(services.library.ping)
 
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
     checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    if services.writers:
+        checks["model"] = services.writers[0].check
     # Without Redis each process counts for itself, unless the operator wants nothing without it.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from starlette.datastructures import Headers
@@ -17,7 +18,7 @@ from quire import conversation
 from quire.access.keys import SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
-from quire.errors import BadRequest, KeyNeeded, NotAllowed
+from quire.errors import BadRequest, KeyNeeded, NotAllowed, UnknownBook, WrongHost, WrongKey
 from quire.settings import Settings
 
 READER = "X-Quire-Reader"
@@ -42,6 +43,8 @@ class Caller:
     """Whose conversations it sees; `None` is the operator's own machine."""
     origin: str = ""
     """The site whose page sent it, if a browser says so."""
+    books: tuple[str, ...] = ()
+    """The books it may ask about; all, if none is named."""
     new_reader: str = ""
     """An id that the reader was given just now, and has to send from here on."""
 
@@ -66,6 +69,26 @@ def owner_of(request: Request) -> str | None:
     return caller_of(request).owner
 
 
+def book_for(request: Request, named: str | None) -> str | None:
+    """Give the book that a request is about; see `book_of`."""
+    return book_of(caller_of(request), named)
+
+
+def book_of(caller: Caller, named: str | None) -> str | None:
+    """Give the book that a caller means; one that its key is not made for is not known.
+
+    Raises:
+        UnknownBook: it is another, or the key is for several and none of them is named.
+    """
+    books = caller.books
+    if not books or named in books:
+        return named
+    if named is None and len(books) == 1:
+        return books[0]
+    said = "Say which book is meant." if named is None else f"There is no book {named!r}."
+    raise UnknownBook(f"{said} Known: {', '.join(books)}.")
+
+
 def visible_to(request: Request) -> conversation.Caller:
     """Give whose conversations the request may read and delete: an operator's, all."""
     caller = caller_of(request)
@@ -79,15 +102,19 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
     """Find out who is calling.
 
     Raises:
-        KeyNeeded: a key is needed, and none that holds was sent.
+        KeyNeeded: a key is needed, and none was sent.
+        WrongKey: one was sent that does not hold.
         NotAllowed: a publishable key was sent from another site than those it was made for.
         BadRequest: the reader's id cannot be one.
+        WrongHost: the service was called by a name that is not its own.
     """
     headers = Headers(scope=scope)
     address = client_address(scope, settings.access.trusted_proxies)
     origin = headers.get("origin", "")
     await ring.refresh()
-    if _is_local(headers, ring, settings):
+    local = _is_local(headers, ring, settings)
+    _check_host(headers, settings.access.allowed_hosts, local=local)
+    if local:
         return Caller(
             id="local",
             kind="local",
@@ -109,6 +136,7 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
         address=address,
         owner=f"{name}:{hashlib.sha256(reader.encode()).hexdigest()[:32]}" if reader else name,
         origin=origin,
+        books=key.books if key else (),
         new_reader=reader if new else "",
     )
 
@@ -131,6 +159,26 @@ def _is_local(headers: Headers, ring: Keyring, settings: Settings) -> bool:
     return settings.access.mode == "auto" and loopback and not ring.has_keys
 
 
+def _check_host(headers: Headers, allowed: Sequence[str], *, local: bool) -> None:
+    """See that no other site leads a browser here by a name of its own that means this machine.
+
+    Such a page would be of the same origin as the service, and could read all that it gives.
+    """
+    if not local and not allowed:
+        return  # a key is needed, or anyone may ask
+    name = _host(headers)
+    if not is_loopback(name) and name not in (one.lower() for one in allowed):
+        raise WrongHost("The service is not called by that name.")
+
+
+def _host(headers: Headers) -> str:
+    """Give the name that the service was called by, without its port."""
+    try:
+        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
+
+
 async def _key(headers: Headers, ring: Keyring, origin: str) -> Key | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     secret = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
@@ -138,7 +186,7 @@ async def _key(headers: Headers, ring: Keyring, origin: str) -> Key | None:
         return None
     key = await ring.find(secret)
     if key is None:
-        raise KeyNeeded("The key is not known, has expired, or was revoked.")
+        raise WrongKey("The key is not known, has expired, or was revoked.")
     if key.publishable and origin not in key.origins:
         raise NotAllowed("This key works only on the pages of the sites it was made for.")
     return key

@@ -1,5 +1,6 @@
 """What chat clients call: `/v1/models` and `/v1/chat/completions`, as OpenAI has them."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 
-from quire.api.callers import owner_of
+from quire.api.callers import book_for, caller_of, owner_of
 from quire.api.contracts.completions import (
     Chunks,
     Completion,
@@ -27,8 +28,8 @@ from quire.api.openai_errors import OPENAI_ERRORS, openai_error
 from quire.api.problems import problem_of, request_id_of
 from quire.api.wire import EventStream
 from quire.events import Event, Failed
-from quire.index.library import DiskLibrary
 from quire.index.revision import Manifest
+from quire.index.shelf import Shelf
 from quire.ports import Answerer
 from quire.streams.live import Frames, Streams, Write
 
@@ -65,27 +66,31 @@ class ModelList(Wire):
     """The books."""
 
 
-def completions_router(library: DiskLibrary, answerer: Answerer, streams: Streams) -> APIRouter:
+def completions_router(library: Shelf, answerer: Answerer, streams: Streams) -> APIRouter:
     """Make the routes below `/v1`."""
     router = APIRouter(
         prefix="/v1", tags=["chat clients"], dependencies=[needs("ask")], responses=OPENAI_ERRORS
     )
 
     @router.get("/models")
-    async def list_models() -> ModelList:
+    async def list_models(request: Request) -> ModelList:
         """List the books, each as a model."""
-        return ModelList(data=[_model(one) for one in library.books()])
+        mine = caller_of(request).books
+        books = await asyncio.to_thread(library.books)
+        return ModelList(data=[_model(one) for one in books if not mine or one.book in mine])
 
     @router.get("/models/{model}")
-    async def read_model(model: str = Path(max_length=64)) -> Model:
+    async def read_model(request: Request, model: str = Path(max_length=64)) -> Model:
         """Show one book as a model."""
-        return _model(library.find(model))
+        named = book_for(request, model)
+        return _model(await asyncio.to_thread(library.find, named or model))
 
     @router.post("/chat/completions", response_model=Completion, responses=STREAMED)
     async def complete(body: CompletionRequest, request: Request) -> Any:
         """Answer the last question of a conversation, from the book alone."""
-        question = replace(question_of(body), owner=owner_of(request))
-        events = answerer.answer(question)
+        question = question_of(body)
+        book = book_for(request, question.book)
+        events = answerer.answer(replace(question, owner=owner_of(request), book=book))
         if not body.stream:
             answer = await finish_for(request, events, streams.options.max_seconds)
             return completion_of(answer) if answer else Response(status_code=LEFT)

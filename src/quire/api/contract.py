@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -27,27 +27,6 @@ Clock = Callable[[], datetime]
 """Tells the time; aware, in UTC."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRules:
-    """A contract's view of a conversation: how much of it lives, and for how long."""
-
-    live: int
-    """How many of its last messages belong to it; older ones are kept out of its sight."""
-    idle: timedelta | None = None
-    """How long it may rest; `None` is for ever."""
-    after: Literal["resumes", "renews", "begins_again"] = "resumes"
-    """What a question finds after that: the same conversation; another one, with an id of its own;
-    or nothing, so that its id begins a conversation anew."""
-
-    def is_idle(self, last_activity: datetime, now: datetime) -> bool:
-        """Tell whether a conversation has rested for too long."""
-        return self.idle is not None and now - last_activity > self.idle
-
-    def is_gone(self, last_activity: datetime, now: datetime) -> bool:
-        """Tell whether a conversation can no longer be read."""
-        return self.after != "resumes" and self.is_idle(last_activity, now)
-
-
 class Contract(Protocol[Request, Response]):
     """Two models and three pure functions; it does no I/O and knows no other contract."""
 
@@ -56,7 +35,6 @@ class Contract(Protocol[Request, Response]):
     stream_path: str
     request: type[Request]
     response: type[Response]
-    sessions: SessionRules
 
     def question(self, body: Request) -> Question:
         """Read the dialect's request."""
@@ -79,7 +57,6 @@ class Remembering(Protocol):
     """A contract that shows its conversations."""
 
     name: str
-    sessions: SessionRules
     session_path: str
     session_id: Any
     """The type of the id in the path."""

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from quire.api.callers import Visible
 from quire.api.door import needs
 from quire.api.sent import AnyId, Sent
-from quire.conversation import Message, Thread, ThreadState
+from quire.conversation import RULES, Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
 
-LIVE_MESSAGES = 50
+LIVE_MESSAGES = RULES["chat"].live_messages
 ThreadId = Annotated[
     AnyId, Path(description="The conversation's id, by whichever contract it was begun.")
 ]

@@ -15,16 +15,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quire.access.keys import Scope as KeyScope
 from quire.access.limits import Kind, Limiter, Standing
 from quire.access.ring import Keyring
-from quire.api.callers import COOKIE, READER, Caller, caller_of, identify
+from quire.api.callers import COOKIE, READER, Caller, caller_of, client_address, identify
 from quire.api.guards import BodyLimit, Recovery, RequestId
 from quire.api.observed import Observed
 from quire.api.page import page_paths
 from quire.api.problems import refusal
+from quire.api.widget import widget_paths
 from quire.compose import Access
-from quire.errors import NotAllowed, QuireError, RateLimited, StoreUnavailable, TooBusy
+from quire.errors import NotAllowed, QuireError, RateLimited, StoreUnavailable, TooBusy, WrongKey
 from quire.settings import Settings
 
-OPEN = frozenset({"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths()})
+OPEN = frozenset(
+    {"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths(), *widget_paths()}
+)
 """What anyone may see. All else is closed, also what a new router forgets to say of itself."""
 OPEN_BELOW = "/static-offline-docs/"
 SESSIONS = ("session_id", "thread_id", "conversation_id", "sessionId", "conversationId")
@@ -92,12 +95,21 @@ class Door:
             return
         standings: list[Standing] = []
         try:
-            caller = await identify(scope, self._ring, self._settings)
+            caller = await self._identify(scope, standings)
             await self._count(scope, caller, standings)
         except QuireError as error:
             await refusal(error, scope)(scope, receive, _marked(send, None, standings, scope))
             return
         await self._app(scope, receive, _marked(send, caller, standings, scope))
+
+    async def _identify(self, scope: Scope, standings: list[Standing]) -> Caller:
+        try:
+            return await identify(scope, self._ring, self._settings)
+        except WrongKey:
+            # Only what is wrong is counted: others who share the address keep their right keys.
+            address = client_address(scope, self._settings.access.trusted_proxies)
+            await _note(self._limiter, standings, "wrong_key", address)
+            raise
 
     async def _count(self, scope: Scope, caller: Caller, standings: list[Standing]) -> None:
         state = scope.setdefault("state", {})

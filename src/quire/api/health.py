@@ -7,6 +7,7 @@ from time import perf_counter
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
+from quire.api.problems import said_to_readers
 from quire.errors import QuireError
 
 Check = Callable[[], Awaitable[None]]
@@ -60,8 +61,10 @@ async def _try(check: Check) -> Part:
     try:
         async with asyncio.timeout(10):
             await check()
-    except (QuireError, TimeoutError) as error:
-        detail = str(error) or "took longer than 10 seconds"
+    except QuireError as error:
+        detail = said_to_readers(error)
+    except TimeoutError:
+        detail = "took longer than 10 seconds"
     return Part(
         ready=not detail, latency_ms=round(1000 * (perf_counter() - begun), 2), detail=detail
     )

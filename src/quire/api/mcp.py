@@ -11,6 +11,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, StringConstraints
 from starlette.requests import Request
 
+from quire.api.callers import book_of
 from quire.api.contracts.completions import source_list
 from quire.api.fields import Share, Wire
 from quire.api.mount import finish
@@ -19,6 +20,7 @@ from quire.api.structure import SectionText, section_text
 from quire.compose import Services
 from quire.domain import Answer, Hit, Question
 from quire.errors import AnswerTimedOut, QuireError
+from quire.index.book import BookIndex
 from quire.ports import Answerer
 from quire.retrieve.outline import find_section, open_section, outline_of
 from quire.version import __version__
@@ -141,16 +143,16 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
 
         What the book does not say is refused, and that refusal is the answer.
         """
-        asked = Question(
-            text=question,
-            book=book,
-            thread_id=conversation,
-            selected_text=selected_text,
-            owner=_owner(context),
-            contract=NAME,
-        )
         async with _told():
             await _count(context, conversation)
+            asked = Question(
+                text=question,
+                book=_book(context, book),
+                thread_id=conversation,
+                selected_text=selected_text,
+                owner=_owner(context),
+                contract=NAME,
+            )
             try:
                 async with asyncio.timeout(seconds):
                     answer = await finish(answerer.answer(asked))
@@ -164,13 +166,14 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
 
     @server.tool(annotations=READS)
     async def search_textbook(
+        context: Context[Any, Any],
         query: Annotated[Words, Field(description="What to look for, as a question.")],
         book: Book = None,
         top_k: Annotated[int, Field(ge=1, le=10, description="How many passages to give.")] = 5,
     ) -> Found:
         """Find the passages of the book nearest to a question, best first."""
         async with _told():
-            index = services.library.open(book)
+            index = await _open(services, context, book)
             result = await services.searcher.search(
                 index, query, filters=Question(text=query).filters, top_k=top_k
             )
@@ -180,6 +183,7 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
 def _add_reading(server: MCPServer[Any], services: Services) -> None:
     @server.tool(annotations=READS)
     async def read_section(
+        context: Context[Any, Any],
         section: Annotated[
             Words, Field(description="Its id or title; `Chapter › Section` where titles repeat.")
         ],
@@ -188,10 +192,13 @@ def _add_reading(server: MCPServer[Any], services: Services) -> None:
     ) -> SectionText:
         """Open a section and read its passages in order; a long one in several calls."""
         async with _told():
-            return section_text(open_section(services.library.open(book), section, start=start))
+            index = await _open(services, context, book)
+            opened = await asyncio.to_thread(open_section, index, section, start=start)
+            return section_text(opened)
 
     @server.tool(annotations=READS)
     async def table_of_contents(
+        context: Context[Any, Any],
         book: Book = None,
         chapter: Annotated[
             str, Field(max_length=2_000, description="A chapter's title, to see its sections.")
@@ -199,7 +206,7 @@ def _add_reading(server: MCPServer[Any], services: Services) -> None:
     ) -> Outline:
         """Show how the book is built: its parts and chapters, or the sections of one chapter."""
         async with _told():
-            index = services.library.open(book)
+            index = await _open(services, context, book)
             contents = index.contents
             top = find_section(contents, chapter).heading.children if chapter else contents.headings
         return Outline(book=index.book, title=index.title, contents=outline_of(top))
@@ -220,6 +227,15 @@ def _state(context: Context[Any, Any]) -> dict[str, Any]:
     request = context.request_context.request
     state: dict[str, Any] = request.scope["state"] if isinstance(request, Request) else {}
     return state
+
+
+def _book(context: Context[Any, Any], named: str | None) -> str | None:
+    caller = _state(context).get("caller")
+    return book_of(caller, named) if caller else named
+
+
+async def _open(services: Services, context: Context[Any, Any], named: str | None) -> BookIndex:
+    return await asyncio.to_thread(services.library.open, _book(context, named))
 
 
 def _owner(context: Context[Any, Any]) -> str | None:

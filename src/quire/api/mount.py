@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 
-from quire.api.callers import owner_of
+from quire.api.callers import book_for, owner_of
 from quire.api.contract import Contract, WireEvent
 from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
@@ -137,4 +137,6 @@ def mount(
 
 def _events(by: Meant, body: Any, request: Request) -> AsyncGenerator[Event, None]:
     contract, answerer = by
-    return answerer.answer(replace(contract.question(body), owner=owner_of(request)))
+    question = contract.question(body)
+    book = book_for(request, question.book)
+    return answerer.answer(replace(question, owner=owner_of(request), book=book))

@@ -17,7 +17,7 @@ HEADERS = {
 
 def page_paths() -> dict[str, Path]:
     """Give the page's files by their addresses."""
-    files = sorted(STATIC.iterdir())
+    files = sorted(file for file in STATIC.iterdir() if file.is_file())
     return {"/" if file.name == "index.html" else f"/{file.name}": file for file in files}
 
 

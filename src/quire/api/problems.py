@@ -45,6 +45,8 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnreadableExport: 422,
     errors.SearchIndexError: 500,
     errors.IndexUnavailable: 503,
+    errors.IndexUnreachable: 503,
+    errors.RevisionGone: 503,
     errors.IndexMismatch: 503,
     errors.EmbedderUnavailable: 503,
     errors.EmbedderUnreachable: 503,
@@ -61,7 +63,9 @@ STATUS: dict[type[QuireError], int] = {
     errors.BudgetSpent: 503,
     errors.AccessDenied: 403,
     errors.KeyNeeded: 401,
+    errors.WrongKey: 401,
     errors.NotAllowed: 403,
+    errors.WrongHost: 403,
     errors.TooBusy: 503,
     errors.RateLimited: 429,
     errors.LimitsUnavailable: 503,
@@ -70,13 +74,17 @@ STATUS: dict[type[QuireError], int] = {
 READERS: dict[type[QuireError], str] = {
     errors.SearchIndexError: "The book cannot be searched right now.",
     errors.EmbedderUnavailable: "The book cannot be searched right now.",
+    errors.StoreMismatch: "Conversations cannot be stored or read right now.",
+    errors.DiskFull: "Nothing can be stored right now.",
+    errors.BadSettings: "The service is not set up as it should be.",
     errors.ModelUnavailable: "The model cannot be used right now.",
     errors.ModelTimedOut: "The model took too long to answer.",
     errors.ModelRefused: "The model cannot be used: its operator has to look at it.",
     errors.ModelMisbehaved: "The model gave no answer that can be used.",
     errors.BudgetSpent: "The budget for today is spent.",
 }
-"""What is said instead of an error's own words, which are for the operator and go to the log."""
+"""What is said instead of an error's own words, which are for the operator and go to the log: they
+may name folders and addresses of the server."""
 
 
 class FieldProblem(BaseModel):
@@ -139,15 +147,22 @@ def problem(
     }
 
 
+def said_to_readers(error: QuireError) -> str:
+    """Give an error's words; where they are not for readers, others, and the log gets its own."""
+    said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), "")
+    if said:
+        LOG.error("%s: %s", type(error).__name__, error)
+    return said or str(error)
+
+
 def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
     """Describe one of Quire's own errors; one of no kind is what nobody foresaw."""
     if type(error) is QuireError:
         return unexpected_problem(request_id)
-    said = next((READERS[kind] for kind in type(error).mro() if kind in READERS), str(error))
     return problem(
         STATUS[type(error)],
         type(error).__name__,
-        said,
+        said_to_readers(error),
         action=error.advice,
         request_id=request_id,
     )
@@ -156,8 +171,6 @@ def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
 def refusal(error: QuireError, scope: Scope) -> JSONResponse:
     """Answer a request with one of Quire's own errors."""
     body = problem_of(error, str(scope.get("request_id", "")))
-    if body["detail"] != str(error):
-        LOG.error("%s in request %s: %s", body["code"], body["request_id"], error)
     headers = {"Retry-After": str(error.retry_after)} if error.retryable else {}
     if body["status"] == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="quire"'

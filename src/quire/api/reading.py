@@ -1,9 +1,10 @@
 """The books themselves: what there is, and each page to read where a citation points."""
 
+import asyncio
 from collections.abc import Sequence
 from html import escape
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -11,10 +12,11 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from pydantic import BaseModel
 
+from quire.api.callers import book_for, caller_of
 from quire.api.door import needs
 from quire.domain import Chunk
 from quire.errors import UnknownPage
-from quire.index.library import DiskLibrary
+from quire.index.shelf import Shelf
 
 
 class BookSummary(BaseModel):
@@ -28,23 +30,15 @@ class BookSummary(BaseModel):
     revision: str
 
 
-_STYLE = (
-    ":root{color-scheme:light dark}"
-    "body{font:17px/1.6 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}"
-    "pre{overflow:auto;padding:.8rem;border:1px solid #8886;border-radius:6px}"
-    "table{border-collapse:collapse;display:block;overflow:auto}td,th{border:1px solid #8886;"
-    "padding:.3rem .6rem}aside{border-left:4px solid #3578e5;padding:.1rem 1rem;margin:1rem 0}"
-    "img{max-width:100%}::target-text{background:#ffe066;color:#000}"
-)
-
-
-def reading_router(library: DiskLibrary) -> APIRouter:
+def reading_router(library: Shelf) -> APIRouter:
     """Make `/books` and the reading pages below `/read`."""
     router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 
     @router.get("/books")
-    async def list_books() -> list[BookSummary]:
+    async def list_books(request: Request) -> list[BookSummary]:
         """List the books that can be asked about."""
+        mine = caller_of(request).books
+        manifests = await asyncio.to_thread(library.books)
         return [
             BookSummary(
                 book=m.book,
@@ -54,16 +48,18 @@ def reading_router(library: DiskLibrary) -> APIRouter:
                 chunks=m.chunks,
                 revision=m.revision,
             )
-            for m in library.books()
+            for m in manifests
+            if not mine or m.book in mine
         ]
 
     @router.get("/read/{book}/{source_file:path}", response_class=HTMLResponse)
-    async def read_page(book: str, source_file: str) -> HTMLResponse:
+    async def read_page(book: str, source_file: str, request: Request) -> HTMLResponse:
         """Show one page of a book, for citations to point into."""
-        chunks = library.open(book).page(source_file)
+        named = book_for(request, book)
+        chunks = await asyncio.to_thread(lambda: library.open(named).page(source_file))
         if not chunks:
             raise UnknownPage(f"The book {book!r} has no page {source_file!r}.")
-        policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'"
+        policy = "default-src 'none'; style-src 'self'; form-action 'none'"
         return HTMLResponse(render_page(chunks), headers={"Content-Security-Policy": policy})
 
     return router
@@ -84,13 +80,23 @@ def render_page(chunks: list[Chunk]) -> str:
             level = min(len(chunk.path), 6)
             parts.append(f'<h{level} id="{anchor}">{escape(chunk.path[-1])}</h{level}>')
         path = chunk.path
-        parts.append(str(markdown.render(chunk.text)))
+        parts.append(_scrolling(markdown.render(chunk.text)))
     published = escape(chunks[0].url.partition("#")[0], quote=True)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
-        f'<main>{"".join(parts)}</main><footer><p><a href="/">Ask the book</a> · '
-        f'<a href="{published}">Published page</a></p></footer></html>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="/book.css"></head>'
+        f'<body class="book"><main>{"".join(parts)}</main><footer><p>'
+        f'<a href="/">Ask the book</a> · <a href="{published}">Published page</a>'
+        "</p></footer></body></html>"
+    )
+
+
+def _scrolling(rendered: str) -> str:
+    """Let what is wider than the page be scrolled without a mouse."""
+    # Markup of the book's own is escaped, so these are ours.
+    return rendered.replace("<pre>", '<pre tabindex="0">').replace(
+        "<table>", '<table tabindex="0">'
     )
 
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.responses import JSONResponse
+from pydantic import Field
 
 from quire.answer.receipts import Receipts
 from quire.answer.records import Receipt, filters_record
@@ -19,16 +20,13 @@ from quire.api.contracts.chat import (
     metrics_of,
 )
 from quire.api.door import needs
+from quire.api.fields import Wire, dump
 from quire.api.sent import Uuid4
-from quire.domain import AnswerState, ContextMode, Level, Status, VerdictKind
+from quire.conversation import AnswerEntry
+from quire.domain import AnswerState, ContextMode, Level, Notice, Status, VerdictKind
+from quire.errors import UnknownAnswer
 
 AnswerId = Annotated[Uuid4, Path(description="The `answer_id` that came with the answer.")]
-
-
-class Wire(BaseModel):
-    """A model on the wire; the words under each field appear in the API's documentation."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
 class SelectedText(Wire):
@@ -104,6 +102,25 @@ class AnswerReceipt(Wire):
     timings: StageTimings
     cache_age_seconds: float | None
     """How long ago the answer was made, where the same was asked before; null if made for this."""
+    notices: list[Notice]
+    """What went wrong while it was made: `embedded_answer`, `fallback_model`, `incomplete`."""
+    tokens_used: int | None
+    """Tokens that the model counted, where it does."""
+    cost_usd: float | None
+    """What they cost, where the price is known."""
+
+
+class UnfinishedAnswer(Wire):
+    """An answer that has no record."""
+
+    answer_id: str
+    session_id: str
+    """The conversation it will stand in."""
+    created_at: datetime
+    question: str
+    book: str
+    state: AnswerState
+    """`processing`: it is being made, come again; `unfinished`: the process that made it died."""
 
 
 class ReplayedPassage(Wire):
@@ -164,10 +181,20 @@ def receipts_router(receipts: Receipts) -> APIRouter:
     """Make the routes under `/answers`."""
     router = APIRouter(prefix="/answers", tags=["answers"], dependencies=[needs("ask")])
 
-    @router.get("/{answer_id}")
-    async def read_receipt(answer_id: AnswerId, visible: Visible) -> AnswerReceipt:
-        """Read the full record of one answer."""
-        return receipt_to_wire(await receipts.read(answer_id, owner=visible))
+    @router.get(
+        "/{answer_id}",
+        response_model=AnswerReceipt,
+        responses={202: {"model": UnfinishedAnswer, "description": "There is no record (yet)"}},
+    )
+    async def read_receipt(answer_id: AnswerId, visible: Visible) -> Any:
+        """Read the full record of one answer; of one that is not finished, its state (202)."""
+        try:
+            return receipt_to_wire(await receipts.read(answer_id, owner=visible))
+        except UnknownAnswer:
+            entry = await receipts.unfinished(answer_id, owner=visible)
+            if entry is None:
+                raise
+        return JSONResponse(dump(unfinished_to_wire(entry)), status_code=202)
 
     @router.post("/{answer_id}/replay")
     async def replay_answer(answer_id: AnswerId, visible: Visible) -> AnswerReplay:
@@ -209,6 +236,21 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         instructions_version=receipt.instructions,
         timings=StageTimings(**asdict(receipt.timings)),
         cache_age_seconds=receipt.cache_age,
+        notices=list(receipt.notices),
+        tokens_used=receipt.tokens_used,
+        cost_usd=receipt.dollars,
+    )
+
+
+def unfinished_to_wire(entry: AnswerEntry) -> UnfinishedAnswer:
+    """Write what is known of an answer without a record."""
+    return UnfinishedAnswer(
+        answer_id=entry.id,
+        session_id=entry.thread_id,
+        created_at=entry.created_at,
+        question=entry.question,
+        book=entry.book,
+        state=entry.state,
     )
 
 

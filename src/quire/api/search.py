@@ -1,13 +1,18 @@
 """Searching the book without asking it: what the agent would be shown."""
 
-from fastapi import APIRouter
+import asyncio
+from collections.abc import Sequence
 
+from fastapi import APIRouter, Request
+
+from quire.api.callers import book_for
 from quire.api.contract import Clock
 from quire.api.contracts.assistant import SearchRequest, SearchResponse, found
 from quire.api.contracts.workflow import RAGContext, SearchBookRequest, rag_context
 from quire.api.door import needs
 from quire.api.fields import BookFilters
 from quire.ports import Library
+from quire.retrieve.across import search_across
 from quire.retrieve.search import Searcher
 
 
@@ -16,18 +21,20 @@ def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRout
     router = APIRouter(dependencies=[needs("ask")])
 
     @router.post("/search", tags=["assistant"])
-    async def search(body: SearchRequest) -> SearchResponse:
-        """Find the passages nearest to a question, best first."""
+    async def search(body: SearchRequest, request: Request) -> SearchResponse:
+        """Find the passages nearest to a question, best first, in one book or in several."""
         filters = (body.filters or BookFilters()).read()
-        index = library.open(body.book)
-        result = await searcher.search(index, body.query, filters=filters, top_k=body.top_k)
-        return found(body.query, result.hits)
+        wanted: Sequence[str | None] = body.books or [body.book]
+        named = dict.fromkeys(book_for(request, book) for book in wanted)
+        indexes = [await asyncio.to_thread(library.open, book) for book in named]
+        hits = await search_across(searcher, indexes, body.query, filters=filters, top_k=body.top_k)
+        return found(body.query, hits)
 
     @router.post("/search_book", tags=["workflow"])
-    async def search_book(body: SearchBookRequest) -> RAGContext:
+    async def search_book(body: SearchBookRequest, request: Request) -> RAGContext:
         """Find the passages nearest to a question, as a workflow would use them."""
         filters = (body.filters or BookFilters()).read()
-        index = library.open(body.book)
+        index = await asyncio.to_thread(library.open, book_for(request, body.book))
         result = await searcher.search(index, body.query, filters=filters, top_k=body.topK)
         return rag_context(body.query, result.hits, clock())
 

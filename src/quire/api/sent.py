@@ -5,6 +5,7 @@ What is refused is also what the API's documentation says, as far as JSON Schema
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import (
@@ -23,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from quire.domain import SELECTION_LENGTH, ContextMode
+from quire.prose.plain import well_formed
 
 NUL = "\0"
 WITHOUT_NUL = r"^[^\x00]*$"
@@ -33,27 +35,33 @@ MAX_OBJECT, MAX_DEPTH = 10_000, 20
 PLAIN_JSON = "PlainJson"
 
 
-def _holds_nul(value: Any) -> bool:
+def _texts(value: Any) -> Iterator[str]:
     match value:
         case str():
-            return NUL in value
+            yield value
         case dict():
-            return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
+            yield from _texts([*value, *value.values()])
         case list():
-            return any(map(_holds_nul, value))
-    return False
+            for one in value:
+                yield from _texts(one)
 
 
 class Sent(BaseModel):
-    """A model of what a caller sends; no text in it has a NUL, which PostgreSQL cannot keep."""
+    """A model of what a caller sends; every text in it can be kept and sent again.
+
+    PostgreSQL cannot keep a NUL, and nobody half of a character, as which JSON can write one.
+    """
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
     @field_validator("*")
     @classmethod
-    def _without_nul(cls, value: Any) -> Any:
-        if _holds_nul(value):
-            raise ValueError("may not hold the character NUL")
+    def _storable(cls, value: Any) -> Any:
+        for text in _texts(value):
+            if NUL in text:
+                raise ValueError("may not hold the character NUL")
+            if text != well_formed(text):
+                raise ValueError("may not hold half of a character")
         return value
 
     @classmethod

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Response
 from quire.api.callers import Visible
 from quire.api.contract import Clock, Remembering
 from quire.api.door import needs
-from quire.conversation import Caller, Thread
+from quire.conversation import Caller, Thread, rules_of
 from quire.domain import Question
 from quire.errors import StoreUnavailable, UnknownThread
 from quire.events import Event
@@ -48,6 +48,7 @@ def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> 
     """Make the routes that read and delete the conversations of a contract."""
     router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
     (name,) = re.findall(r"{(\w+)}", contract.session_path)
+    live = rules_of(contract.name).live_messages
     identity: Any = Annotated[
         contract.session_id, Path(alias=name, description="The conversation's id.")
     ]
@@ -56,14 +57,12 @@ def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> 
         thread = await store.load(session, last=last, owner=visible)
         if thread is None or thread.contract != contract.name:
             raise unknown(session)
-        if contract.sessions.is_gone(thread.updated_at, clock()):
-            raise unknown(session)
         return thread
 
     @router.get(contract.session_path, response_model=contract.session)
     async def read_session(session: identity, visible: Visible) -> Any:
         """Read one conversation."""
-        return contract.show(await find(session, contract.sessions.live, visible), clock())
+        return contract.show(await find(session, live, visible), clock())
 
     @router.delete(contract.session_path, status_code=204)
     async def delete_session(session: identity, visible: Visible) -> Response:

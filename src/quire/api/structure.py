@@ -1,14 +1,16 @@
 """How a book is built, over HTTP: its contents, its sections, and what is around a passage."""
 
+import asyncio
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict
 
+from quire.api.callers import book_for
 from quire.api.door import needs
 from quire.domain import Chunk, Excerpt, Heading
 from quire.errors import UnknownPage
-from quire.index.library import DiskLibrary
+from quire.index.shelf import Shelf
 from quire.ports import Index
 from quire.retrieve.outline import READ_AT_ONCE, OpenedSection, open_section, pages_of
 
@@ -96,33 +98,44 @@ class SectionText(Wire):
     passages: list[PassageText]
 
 
-def structure_router(library: DiskLibrary) -> APIRouter:
+def structure_router(library: Shelf) -> APIRouter:
     """Make the routes below `/books/{book}`."""
     router = APIRouter(tags=["books"], dependencies=[needs("ask")])
 
+    async def opened(request: Request, book: str) -> Index:
+        return await asyncio.to_thread(library.open, book_for(request, book))
+
     @router.get("/books/{book}/toc")
     async def table_of_contents(
-        book: str, depth: Annotated[int, Query(ge=0, le=20)] = 20
+        book: str, request: Request, depth: Annotated[int, Query(ge=0, le=20)] = 20
     ) -> TableOfContents:
         """Show how a book is built; `depth` levels below its parts or chapters."""
-        return _contents(library.open(book), depth)
+        return _contents(await opened(request, book), depth)
 
     @router.get("/books/{book}/sections/{section:path}")
     async def read_section(
         book: str,
         section: str,
+        request: Request,
         start: Annotated[int, Query(ge=1)] = 1,
         limit: Annotated[int, Query(ge=1, le=100)] = READ_AT_ONCE,
     ) -> SectionText:
         """Read a section by its id or its title, with all below it."""
-        return section_text(open_section(library.open(book), section, start=start, limit=limit))
+        index = await opened(request, book)
+        return section_text(
+            await asyncio.to_thread(open_section, index, section, start=start, limit=limit)
+        )
 
     @router.get("/books/{book}/passages/{chunk_id}")
     async def read_around(
-        book: str, chunk_id: str, around: Annotated[int, Query(ge=0, le=20)] = 1
+        book: str,
+        chunk_id: str,
+        request: Request,
+        around: Annotated[int, Query(ge=0, le=20)] = 1,
     ) -> list[PassageText]:
         """Read a passage with those before and after it, in reading order."""
-        chunks = library.open(book).neighbours(chunk_id, around)
+        index = await opened(request, book)
+        chunks = await asyncio.to_thread(index.neighbours, chunk_id, around)
         if not chunks:
             raise UnknownPage(f"The book {book!r} has no passage {chunk_id!r}.")
         return [_passage(chunk) for chunk in chunks]

@@ -114,7 +114,7 @@ def _place(event_id: str) -> tuple[str, int]:
     """Read the stream and the number out of an event's id."""
     identity, _, number = event_id.rpartition(":")
     counted = number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS
-    if not identity or not counted:
+    if not identity or not identity.isprintable() or not counted:
         raise UnknownStream(f"There is no event {event_id!r} to go on behind.")
     return identity, int(number)
 

@@ -16,12 +16,14 @@ COMMANDS = {
     "books": "List the books, show what was noticed about one, or remove one.",
     "export": "Write a book's index into one file.",
     "import": "Take in a book from such a file.",
+    "index": "Move books between the data folder and a Qdrant server.",
     "serve": "Serve the books over HTTP, with a chat page.",
     "mcp": "Offer the books as tools to other agents, on standard input and output.",
     "keys": "Make, list and revoke the keys that callers of the service show.",
     "doctor": "Show what is configured, what works, and what to do about the rest.",
     "db": "Show or upgrade the database of conversations.",
     "answers": "List answers, and what the book does not support in them.",
+    "feedback": "List what readers think of answers.",
     "bench": "Measure answers on question sets.",
 }
 

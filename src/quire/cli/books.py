@@ -1,6 +1,7 @@
 """`quire books`."""
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from quire.cli.options import data_option, settings_from
 from quire.cli.reporting import print_report
-from quire.compose import books_folder, build_library
+from quire.compose import books_folder, build_library, build_server
 from quire.errors import IndexUnavailable
 from quire.settings import Settings
 
@@ -28,6 +29,7 @@ class BookLine(BaseModel):
     embedder: str
     created_at: str
     bytes: int
+    """What it takes on this host; nothing, where it is only on the server."""
 
 
 @click.group(invoke_without_command=True)
@@ -49,12 +51,18 @@ def remove(settings: Settings, name: str) -> None:
 
     Its source is not touched. Conversations about it stay; they belong to those who had them.
     """
-    from quire.ingest.publish import remove_book
-
     folder = books_folder(settings)
-    if not (folder / Path(name).name).is_dir():
-        build_library(settings).find(name)
-    freed = remove_book(folder, name)
+    if server := build_server(settings):
+        from quire.ingest.shared import remove_shared
+
+        with closing(server):
+            freed = remove_shared(server, folder, name)
+    else:
+        from quire.ingest.publish import remove_book
+
+        if not (folder / Path(name).name).is_dir():
+            build_library(settings).find(name)
+        freed = remove_book(folder, name)
     click.echo(f"Removed {name!r}: {freed / 1e6:.1f} MB are free again.", err=True)
 
 
@@ -65,12 +73,15 @@ def remove(settings: Settings, name: str) -> None:
 @click.pass_obj
 def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
     """Show what was noticed when the book NAME was last ingested."""
-    from quire.index.revision import current_revision
-    from quire.ingest.report import read_report, report_to_json
+    from quire.ingest.report import parse_report, report_to_json
 
-    build_library(settings).find(name)
-    folder = current_revision(books_folder(settings) / name)
-    found = read_report(folder) if folder else None
+    library = build_library(settings)
+    library.find(name)
+    said = library.report(name)
+    try:
+        found = parse_report(said.encode()) if said else None
+    except (ValueError, KeyError, TypeError):
+        found = None
     if found is None:
         raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
     if as_json:
@@ -80,25 +91,26 @@ def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
 
 
 def _list(settings: Settings, as_json: bool) -> None:
-    from quire.ingest.publish import size_on_disk
-
-    folder = books_folder(settings)
-    lines = [
-        BookLine(bytes=size_on_disk(folder / m.book), **_fields(m))
-        for m in build_library(settings).books()
-    ]
+    folder, library = books_folder(settings), build_library(settings)
+    lines = [BookLine(bytes=_size(folder / m.book), **_fields(m)) for m in library.books()]
     if as_json:
         click.echo(TypeAdapter(list[BookLine]).dump_json(lines, indent=1).decode())
         return
-    broken = _broken(folder, {line.book for line in lines})
+    broken = [] if settings.index_url else _broken(folder, {line.book for line in lines})
     console = Console()
     for line in lines:
         _print(line, console)
     if not lines and not broken:
-        click.echo(f"No book has been ingested into {settings.data_dir} yet.", err=True)
+        click.echo(f"No book has been ingested into {library.where} yet.", err=True)
     for name in broken:
         click.echo(f"{name}: damaged or of another version; ingest it again.", err=True)
     sys.exit(1 if broken else 0)
+
+
+def _size(folder: Path) -> int:
+    from quire.ingest.publish import size_on_disk
+
+    return size_on_disk(folder) if folder.is_dir() else 0
 
 
 def _fields(manifest: object) -> dict[str, object]:

@@ -6,20 +6,22 @@ from pathlib import Path
 import click
 
 from quire.cli.options import data_option, settings_from
-from quire.compose import build_threads
+from quire.compose import build_databases
 from quire.settings import Settings
 
 
 @click.group()
 def command() -> None:
-    """Look after the database of conversations; the service migrates it when it starts."""
+    """Look after the tables in the database; the service migrates them when it starts."""
 
 
 @command.command()
 @data_option
 def upgrade(data_dir: Path | None) -> None:
     """Bring the tables up to date."""
-    click.echo(asyncio.run(_upgrade(settings_from(data_dir))))
+    settings = settings_from(data_dir)
+    asyncio.run(upgrade_all(settings))
+    click.echo(asyncio.run(_current(settings)))
 
 
 @command.command()
@@ -29,22 +31,21 @@ def current(data_dir: Path | None) -> None:
     click.echo(asyncio.run(_current(settings_from(data_dir))))
 
 
-async def _upgrade(settings: Settings) -> str:
-    threads = build_threads(settings)
-    try:
-        await threads.open()
-    finally:
-        await threads.close()
-    return await _current(settings)
+async def upgrade_all(settings: Settings) -> None:
+    """Bring every database up to date."""
+    from quire.threads.migrate import upgrade
+
+    for database in build_databases(settings):
+        await upgrade(database)
 
 
 async def _current(settings: Settings) -> str:
     from quire.threads.migrate import REVISIONS, current_revision
 
-    threads = build_threads(settings)
-    try:
-        revision = await current_revision(threads.database)
-    finally:
-        await threads.close()
-    newest = " (the newest)" if revision == REVISIONS[-1] else f"; the newest is {REVISIONS[-1]}"
-    return f"{threads.database}: schema {revision or 'none'}{newest}"
+    lines = []
+    for database in build_databases(settings):
+        revision = await current_revision(database)
+        newest = revision == REVISIONS[-1]
+        more = " (the newest)" if newest else f"; the newest is {REVISIONS[-1]}"
+        lines.append(f"{database}: schema {revision or 'none'}{more}")
+    return "\n".join(lines)

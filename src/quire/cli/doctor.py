@@ -128,11 +128,15 @@ def _books(settings: Settings) -> str:
     from quire.compose import build_library
 
     library = build_library(settings)
-    manifests = library.books()
-    for manifest in manifests:
-        library.open(manifest.book)
+    try:
+        manifests = library.books()
+        for manifest in manifests:
+            library.open(manifest.book)
+    finally:
+        library.close()
     listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
-    return "; ".join(listed) or "none yet; run `quire ingest PATH`"
+    said = "; ".join(listed) or "none yet; run `quire ingest PATH`"
+    return f"on {library.where}: {said}" if settings.index_url else said
 
 
 def _model(settings: Settings) -> str:

@@ -1,12 +1,13 @@
 """`quire export BOOK FILE`."""
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from quire.cli.options import data_option, settings_from
-from quire.compose import books_folder, build_library
+from quire.compose import books_folder, build_embedder, build_library, build_server
 from quire.errors import BadRequest
 
 
@@ -26,6 +27,11 @@ def command(book: str, file: Path, force: bool, data_dir: Path | None) -> None:
     build_library(settings).find(book)
     if file.exists() and not force:
         raise BadRequest(f"{file} exists; --force replaces it.")
+    if server := build_server(settings):
+        from quire.ingest.shared import fetch_newer
+
+        with closing(server):
+            fetch_newer(server, books_folder(settings), book, build_embedder(settings).id)
     manifest = export_book(books_folder(settings), book, file)
     size = file.stat().st_size
     Console(stderr=True).print(

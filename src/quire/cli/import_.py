@@ -1,5 +1,6 @@
 """`quire import FILE`."""
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -7,7 +8,7 @@ from rich.console import Console
 
 from quire.cli.options import data_option, settings_from
 from quire.cli.reporting import print_report
-from quire.compose import books_folder, build_embedder
+from quire.compose import books_folder, build_embedder, build_server
 
 
 @click.command()
@@ -22,5 +23,11 @@ def command(file: Path, data_dir: Path | None) -> None:
 
     settings = settings_from(data_dir)
     embedder = build_embedder(settings)
-    report = import_book(file, books_folder(settings), embedder.id)
+    library = books_folder(settings)
+    report = import_book(file, library, embedder.id)
+    if server := build_server(settings):
+        from quire.ingest.shared import push_book
+
+        with closing(server):
+            push_book(library, report.book, server)
     print_report(report, Console(stderr=True), state="imported")

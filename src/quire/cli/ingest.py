@@ -12,7 +12,7 @@ from rich.console import Console
 
 from quire.cli.options import book_option, data_option, settings_from
 from quire.cli.reporting import print_report
-from quire.compose import books_folder, build_embedder
+from quire.compose import build_embedder, ingest_book
 from quire.ingest.source import KINDS, find_reader
 from quire.ports import Embedder
 from quire.settings import Settings
@@ -105,18 +105,9 @@ def run_ingest(job: Job, console: Console) -> "IngestReport":
 
 def ingest_once(job: Job, kind: str, embedder: Embedder, console: Console) -> "IngestReport":
     """Ingest with a progress bar."""
-    # Imported here: a moment's wait that `--help` need not have.
-    from quire.ingest.pipeline import ingest
-
     with _progress(console) as progress:
-        return ingest(
-            job.path,
-            books_folder(job.settings),
-            embedder,
-            book=job.book,
-            format=kind,
-            options=job.settings.ingest,
-            progress=progress,
+        return ingest_book(
+            job.settings, job.path, embedder, book=job.book, kind=kind, progress=progress
         )
 
 

@@ -36,13 +36,21 @@ def command() -> None:
     metavar="https://…",
     help="A site whose pages may use a publishable key; repeated for several.",
 )
+@click.option(
+    "--book",
+    "books",
+    multiple=True,
+    help="A book it is for, and no other; repeated for several. By default: all.",
+)
 @click.option("--days", type=click.IntRange(1, 36_500), help="Expires after so many days.")
 @data_option
-def create(
+def create(  # noqa: PLR0913 - one for each option
     name: str,
+    *,
     scopes: tuple[Scope, ...],
     publishable: bool,
     origins: tuple[str, ...],
+    books: tuple[str, ...],
     days: int | None,
     data_dir: Path | None,
 ) -> None:
@@ -54,6 +62,7 @@ def create(
         name,
         scopes=frozenset(scopes or ("ask",)),
         origins=origins,
+        books=books,
         created_at=now,
         expires_at=now + timedelta(days=days) if days else None,
     )
@@ -93,7 +102,8 @@ def revoke(key: str, data_dir: Path | None) -> None:
 
 def _rights(key: Key) -> str:
     scopes = ", ".join(scope for scope in SCOPES if scope in key.scopes)
-    return f"{scopes} on {', '.join(key.origins)}" if key.origins else scopes
+    where = f" on {', '.join(key.origins)}" if key.origins else ""
+    return scopes + where + (f" about {', '.join(key.books)}" if key.books else "")
 
 
 def _state(key: Key) -> str:

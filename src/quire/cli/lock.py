@@ -16,6 +16,8 @@ def serving_alone(data_dir: Path) -> Iterator[None]:
     Raises:
         DataFolderBusy: another process serves it.
     """
+    # A host that serves what others ingested may begin with nothing.
+    data_dir.expanduser().mkdir(parents=True, exist_ok=True)
     with (data_dir.expanduser() / "serve.lock").open("a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

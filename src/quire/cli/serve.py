@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from quire.access.options import is_loopback
+from quire.cli.db import upgrade_all
 from quire.cli.ingest import Job, run_ingest
 from quire.cli.lock import serving_alone
 from quire.cli.options import book_option, data_option, settings_from
@@ -97,8 +98,10 @@ def _serve(settings: Settings, console: Console) -> None:
     from quire.api.worker import make_app
     from quire.compose import build_library
 
-    asyncio.run(_create_tables(settings))
-    if not build_library(settings).books():
+    # What is wrong with a database is told once and in one sentence, before anything is served.
+    asyncio.run(upgrade_all(settings))
+    # On a server they may come later, from another host.
+    if not settings.index_url and not build_library(settings).books():
         raise UnknownBook(f"There is no book in {settings.data_dir} to serve.")
     with serving_alone(settings.data_dir), _counting_together(settings) as counted_in:
         several = settings.serve.workers > 1
@@ -138,18 +141,6 @@ def _run(
     # What is made once is made before there are several who would make it at the same time.
     build_embedder(settings, console.print).embed_query("ready")
     Multiprocess(config, [listening]).run()
-
-
-async def _create_tables(settings: Settings) -> None:
-    """Open the database once, so that what is wrong with it is told in one sentence."""
-    from quire.compose import build_journal, build_threads
-
-    await build_keys(settings).all()
-    for store in (build_threads(settings), build_journal(settings)):
-        try:
-            await store.open()
-        finally:
-            await store.close()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from quire.domain import Chunk
 from quire.errors import BadRequest
 from quire.evals import metrics
 from quire.evals.checking import Outcome, outcome_of
+from quire.evals.sets import numbered_lines
 from quire.ports import Index, Judge
 from quire.verify.quotes import find_quote
 
@@ -101,12 +102,8 @@ def read_adversarial(path: Path) -> list[Alteration]:
     Raises:
         BadRequest: the file cannot be read; the message names the line.
     """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}.") from error
     items = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in numbered_lines(path):
         try:
             items.append(_ITEM.validate_json(line))
         except ValidationError as error:

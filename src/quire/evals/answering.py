@@ -5,12 +5,12 @@ sentence of it was proven before it was shown, so a right page makes it right an
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quire.domain import Answer, Question
+from quire.domain import Answer, Citation, Question
 from quire.evals import metrics
 from quire.evals.detection import interval
 from quire.evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
@@ -59,8 +59,28 @@ def _is_right(asked: QuestionSet, query: Query, answer: Answer) -> bool:
     return query.answerable and bool(pages & query.pages)
 
 
+def count_proven(answers: Sequence[Answer]) -> tuple[int, int]:
+    """Count the statements shown, and those that quote the book byte for byte as their proof."""
+    proven = []
+    for answer in answers:
+        texts = {hit.chunk.id: hit.chunk.text for hit in answer.hits}
+        proven += [
+            claim.verdict == "supported" and all(_is_exact(one, texts) for one in claim.citations)
+            for claim in answer.claims
+            if claim.verdict != "not_a_claim"
+        ]
+    return len(proven), sum(proven)
+
+
+def _is_exact(citation: Citation, texts: Mapping[str, str]) -> bool:
+    # A heading is quoted from the contents, which stand beside the text.
+    text = texts.get(citation.chunk_id, "")
+    return citation.of != "text" or text[citation.start : citation.end] == citation.quote
+
+
 def figures(replies: Sequence[Replied]) -> dict[str, Any]:
     """Give how often answers are right and how well that is foretold."""
+    shown, proven = count_proven([one.answer for one in replies])
     pairs = [(one.said, one.right) for one in replies if one.said is not None]
     said, right = [p for p, _ in pairs], [was for _, was in pairs]
     searched = [r.answer.confidence.answerability for r in replies if r.said is not None]
@@ -74,6 +94,8 @@ def figures(replies: Sequence[Replied]) -> dict[str, Any]:
         "questions": len(replies),
         "answered": len(pairs),
         "right": sum(right),
+        "statements": shown,
+        "statements_proven": proven,
         "ece": round(error(range(len(said))), 4),
         "ece_95": [round(value, 4) for value in between] if between else None,
         "ece_of_answerability": round(metrics.calibration_error(searched, right), 4),

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
+from quire.evals.sets import numbered_lines
 from quire.events import Done
 from quire.ports import Answerer
 from quire.prose.plain import plain
@@ -52,14 +53,8 @@ def read_golden(path: Path) -> list[GoldenQuestion]:
     Raises:
         BadRequest: the file cannot be read; the message names the line.
     """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}.") from error
     questions = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             data = json.loads(line)
             questions.append(_QUESTION.validate_python(data | {"id": str(data["id"])}))

@@ -19,6 +19,7 @@ from quire.domain import VerdictKind
 from quire.errors import BadRequest
 from quire.evals.checking import check_text, hits_from
 from quire.evals.detection import SEED, Span
+from quire.evals.sets import numbered_lines
 from quire.ports import Judge
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
@@ -110,13 +111,7 @@ def read_grounding(folder: Path, limit: int | None = None) -> GroundingSet:
 
 
 def _examples(path: Path) -> Iterator[Example]:
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}.") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             yield example_of(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:

@@ -15,6 +15,7 @@ from quire.domain import Filters, Hit, Question
 from quire.errors import BadRequest
 from quire.evals.detection import SEED
 from quire.evals.references import floors_of
+from quire.evals.sets import numbered_lines
 from quire.evals.timing import Stopwatch, TimedIndex
 from quire.ports import Index
 from quire.retrieve.followup import search_in_conversation
@@ -125,14 +126,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     Raises:
         BadRequest: the file is missing or a line is no JSON object with an `id`.
     """
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}.") from error
     rows = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
             row["id"], row["text"]

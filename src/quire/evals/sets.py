@@ -1,9 +1,23 @@
-"""Where labelled sets are."""
+"""Where labelled sets are, and their lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from quire.errors import BadRequest
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Give the lines of a JSON lines file that are not empty, numbered from 1.
+
+    Raises:
+        BadRequest: the file cannot be read.
+    """
+    try:
+        # Not `splitlines`: a text in JSON may hold other ends of lines.
+        lines = path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"{path} cannot be read: {error}.") from error
+    return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def find_sets(names: Sequence[str], home: Path, file: str) -> list[Path]:

@@ -40,8 +40,9 @@ class GraniteEmbedder:
         path = prepare_granite(self._folder, self._say) / "tokenizer.json"
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        # The library raises a plain `Exception` for a damaged file.
         except Exception as error:
+            if type(error) is not Exception:  # all that the library raises for a damaged file
+                raise
             raise EmbedderUnavailable(
                 f"The tokenizer {path} cannot be loaded; delete its folder to make it again."
             ) from error
@@ -63,8 +64,10 @@ class GraniteEmbedder:
         path = prepare_granite(self._folder, self._say) / "model.onnx"
         try:
             return open_session(path, self.threads)
-        # The errors of onnxruntime share no base class of their own.
         except Exception as error:
+            # The errors of onnxruntime share a module, but no base class of their own.
+            if not type(error).__module__.startswith("onnxruntime."):
+                raise
             raise EmbedderUnavailable(
                 f"The embedding model {path} cannot be loaded; delete its folder to make it again."
             ) from error

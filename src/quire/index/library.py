@@ -1,9 +1,10 @@
 """The books in a data folder, each opened at its current revision."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
+from quire.errors import IndexUnavailable
+from quire.index.book import BookIndex
 from quire.index.qdrant import EdgeIndex
 from quire.index.revision import (
     Manifest,
@@ -14,73 +15,52 @@ from quire.index.revision import (
     read_vocabulary,
 )
 from quire.index.seal import is_whole
+from quire.index.shelf import Shelf
+
+OPEN = 32
+"""How many books are held open, unless more or fewer are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    stamp: int
-    index: EdgeIndex
+class DiskLibrary(Shelf):
+    """The books below a folder, on the embedded engine."""
 
-
-class DiskLibrary:
-    """Opens books on first use, and again when a new revision has been ingested."""
-
-    def __init__(self, folder: Path, *, embedder: str, default: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, embedder: str, default: str | None = None, most: int = OPEN
+    ) -> None:
         """Serve the books below `folder` that `embedder` built."""
+        super().__init__(embedder=embedder, default=default, most=most)
+        self.where = str(folder.parent)
         self._folder = folder
-        self._embedder = embedder
-        self._default = default
-        self._opened: dict[str, _Opened] = {}
 
-    def books(self) -> list[Manifest]:
-        """List the current revision of every book."""
+    def manifests(self) -> Iterator[Manifest]:
+        """Give what is recorded of the current revision of every book, by name."""
         self._check_folder()
-        if not self._folder.is_dir():
-            return []
-        folders = (current_revision(book) for book in sorted(self._folder.iterdir()))
-        manifests = (read_manifest(folder) for folder in folders if folder)
-        return [manifest for manifest in manifests if manifest]
+        for book in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
+            current = current_revision(book)
+            manifest = read_manifest(current) if current else None
+            if manifest:
+                yield manifest
 
-    def find(self, book: str) -> Manifest:
-        """Give what is recorded of a book.
-
-        Raises:
-            UnknownBook: there is none of that name, or its index is damaged.
-        """
-        found = next((manifest for manifest in self.books() if manifest.book == book), None)
-        if found is None:
-            raise UnknownBook(f"There is no book {book!r}.{self._known()}")
-        return found
-
-    def open(self, book: str | None) -> EdgeIndex:
-        """Give the current revision of a book; of the only one if `book` is `None`."""
-        name = book or self._default or self._only_book()
-        if name != Path(name).name:
-            # A name is one folder's, never a path out of the library.
-            raise UnknownBook(f"There is no book {name!r}.{self._known()}")
-        stamp = self._stamp(name)
-        opened = self._opened.get(name)
-        if opened and opened.stamp == stamp:
-            return opened.index
-        index = self._load(name)
-        # The old handle is left to the garbage collector: a question may still be using it.
-        self._opened[name] = _Opened(stamp, index)
-        return index
-
-    def close(self) -> None:
-        """Close every open index."""
-        for opened in self._opened.values():
-            opened.index.close()
-        self._opened.clear()
+    def report(self, book: str) -> str | None:
+        """Give what was noticed when a book was ingested, as JSON; `None` if that is lost."""
+        self._stamp(book)
+        current = current_revision(self._folder / book)
+        try:
+            return (current / "report.json").read_text("utf-8") if current else None
+        except (OSError, ValueError):
+            return None
 
     def _stamp(self, name: str) -> int:
+        if name != Path(name).name:
+            # A name is one folder's, never a path out of the library.
+            raise self._unknown(name)
         try:
             return (self._folder / name / "current").stat().st_mtime_ns
         except PermissionError as error:
             raise IndexUnavailable(f"The index of {name!r} cannot be read: {error}.") from error
         except (OSError, ValueError) as error:
             self._check_folder()
-            raise UnknownBook(f"There is no book {name!r}.{self._known()}") from error
+            raise self._unknown(name) from error
 
     def _check_folder(self) -> None:
         """See that the books' folder can be read; one that was never there has no books.
@@ -96,18 +76,14 @@ class DiskLibrary:
         except OSError as error:
             raise IndexUnavailable(f"{self._folder} cannot be read: {error}.") from error
 
-    def _load(self, name: str) -> EdgeIndex:
+    def _load(self, name: str) -> BookIndex:
         folder = current_revision(self._folder / name)
         manifest = read_manifest(folder) if folder else None
         if folder is None or manifest is None:
             raise IndexUnavailable(
                 f"The index of {name!r} is incomplete or of another version; ingest the book again."
             )
-        if manifest.embedder != self._embedder:
-            raise IndexMismatch(
-                f"The index of {name!r} was built with the embedder {manifest.embedder!r}, "
-                f"but {self._embedder!r} is configured."
-            )
+        self._check_embedder(manifest)
         damaged = f"The index of {name!r} is incomplete or damaged; ingest the book again."
         if not is_whole(folder, contents=False):
             raise IndexUnavailable(damaged)
@@ -117,15 +93,3 @@ class DiskLibrary:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexUnavailable(damaged) from error
         return EdgeIndex(folder, manifest, statistics, contents, vocabulary)
-
-    def _only_book(self) -> str:
-        names = [manifest.book for manifest in self.books()]
-        if len(names) == 1:
-            return names[0]
-        if not names:
-            raise UnknownBook(f"No book has been ingested into {self._folder.parent} yet.")
-        raise UnknownBook(f"Say which book is meant.{self._known()}")
-
-    def _known(self) -> str:
-        names = [manifest.book for manifest in self.books()]
-        return f" Known: {', '.join(names)}." if names else " None has been ingested yet."

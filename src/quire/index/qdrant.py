@@ -4,10 +4,8 @@ The engine holds the interpreter lock while it works and must be opened in the p
 A revision is written without a log and flushed, so that any number of processes may read it.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,27 +35,25 @@ from qdrant_edge import (
 
 from quire.domain import Chunk, Contents, Filters, Prefix, Wanted
 from quire.errors import IndexUnavailable
-from quire.index.revision import Manifest, chunk_from_json, chunk_to_json
-from quire.index.sparse import passage_weights, query_weights
-from quire.ports import Rankings, Vectors
+from quire.index.book import BATCH, DENSE, KEYWORD, BookIndex, Payload
+from quire.index.ranking import Scored
+from quire.index.revision import Manifest, chunk_to_json
+from quire.index.sparse import SparseWeights, passage_weights
+from quire.ports import Vectors
 from quire.prose.terms import TermStatistics
 from quire.prose.vocabulary import Vocabulary
 
-DENSE = "dense"
-KEYWORD = "keyword"
 KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash", "role")
-BATCH = 256
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @contextmanager
 def _engine_errors(doing: str) -> Iterator[None]:
     try:
         yield
-    except IndexUnavailable:
-        raise
-    # The engine raises plain `Exception` with a text.
     except Exception as error:
+        # The engine raises plain `Exception` with a text; what is more special is not its own.
+        if type(error) is not Exception and not isinstance(error, OSError):
+            raise
         if "os error 28" in str(error):
             raise IndexUnavailable(
                 f"The index failed while {doing}: there is no space left on its disk."
@@ -95,7 +91,74 @@ def build_shard(
         shard.close()
 
 
-class EdgeIndex:
+class EdgeEngine:
+    """A shard in a folder, opened for reading."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the shard that `build_shard` wrote."""
+        with _engine_errors("opening"):
+            self._shard = EdgeShard.load(str(folder))
+
+    def nearest(
+        self, vector: Vectors, words: SparseWeights, filters: Filters, limit: int
+    ) -> list[list[Scored]]:
+        """Give points by meaning and, if there are any words, by those, best first."""
+        where = _filter(filters)
+        meant: Any = vector
+        requests = [
+            QueryRequest(
+                limit=limit,
+                query=Query.Nearest(meant, using=DENSE),
+                filter=where,
+                params=SearchParams(exact=False),
+            )
+        ]
+        if words.indices:
+            said = SparseVector(words.indices, words.values)
+            requests.append(
+                QueryRequest(limit=limit, query=Query.Nearest(said, using=KEYWORD), filter=where)
+            )
+        with _engine_errors("searching"):
+            lists = self._shard.query_batch(QueryBatchRequest(requests))
+        return [[(str(point.id), point.score) for point in points] for points in lists]
+
+    def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
+        """Give what is kept of points; unknown ones are left out."""
+        wanted: list[Any] = list(ids)
+        with _engine_errors("reading"):
+            records = self._shard.retrieve(wanted, True, False)
+        return {str(record.id): record.payload or {} for record in records}
+
+    def vectors(self, ids: Sequence[str]) -> Mapping[str, tuple[Payload, Vectors]]:
+        """Give what is kept of points, with their vectors; unknown ones are left out."""
+        wanted: list[Any] = list(ids)
+        with _engine_errors("reading"):
+            records = self._shard.retrieve(wanted, True, [DENSE])
+        return {
+            str(record.id): (record.payload or {}, np.asarray(_dense(record.vector), np.float32))
+            for record in records
+        }
+
+    def page(self, source_file: str) -> Mapping[str, Payload]:
+        """Give all points of one page."""
+        where = Filter(must=[FieldCondition(key="source_file", match=MatchValue(source_file))])
+        found: dict[str, Payload] = {}
+        offset = None
+        with _engine_errors("reading"):
+            while True:
+                records, offset = self._shard.scroll(
+                    ScrollRequest(limit=BATCH, offset=offset, filter=where, with_payload=True)
+                )
+                found |= {str(record.id): record.payload or {} for record in records}
+                if offset is None:
+                    return found
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._shard.close()
+
+
+class EdgeIndex(BookIndex):
     """One revision of one book on the embedded engine."""
 
     def __init__(
@@ -107,95 +170,7 @@ class EdgeIndex:
         vocabulary: Vocabulary | None = None,
     ) -> None:
         """Open the revision in `folder` for reading."""
-        self.book = manifest.book
-        self.title = manifest.title
-        self.revision = manifest.revision
-        self.statistics = statistics
-        self.contents = contents
-        self.vocabulary = vocabulary or Vocabulary()
-        with _engine_errors("opening"):
-            self._shard = EdgeShard.load(str(folder / "shard"))
-
-    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        """Rank chunks by meaning and by keywords, at most `depth` each."""
-        where = _filter(filters)
-        nearest: Any = vector
-        sparse = query_weights(text)
-        requests = [
-            QueryRequest(
-                limit=depth,
-                query=Query.Nearest(nearest, using=DENSE),
-                filter=where,
-                params=SearchParams(exact=False),
-            )
-        ]
-        if sparse.indices:
-            words = SparseVector(sparse.indices, sparse.values)
-            requests.append(
-                QueryRequest(limit=depth, query=Query.Nearest(words, using=KEYWORD), filter=where)
-            )
-        with _engine_errors("searching"):
-            lists = self._shard.query_batch(QueryBatchRequest(requests))
-        ranked = [[(str(point.id), point.score) for point in points] for points in lists]
-        return Rankings(dense=ranked[0], keyword=ranked[1] if len(ranked) > 1 else [])
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
-        """Give chunks with their vectors, in the order of `ids`; unknown ids are left out."""
-        with _engine_errors("reading"):
-            known: list[Any] = [identity for identity in ids if _UUID.fullmatch(identity)]
-            records = {str(r.id): r for r in self._shard.retrieve(known, True, [DENSE])}
-        return [
-            (
-                chunk_from_json(identity, record.payload or {}),
-                np.asarray(_dense(record.vector), np.float32),
-            )
-            for identity in ids
-            if (record := records.get(identity))
-        ]
-
-    def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
-        """Give chunks in the order of `ids`; unknown ids are left out."""
-        with _engine_errors("reading"):
-            known: list[Any] = [identity for identity in ids if _UUID.fullmatch(identity)]
-            records = {str(r.id): r for r in self._shard.retrieve(known, True, False)}
-        return [
-            chunk_from_json(identity, record.payload or {})
-            for identity in ids
-            if (record := records.get(identity))
-        ]
-
-    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
-        """Give a chunk with the `reach` before and after it in the book; nothing if unknown."""
-        place = self._places.get(identity)
-        if place is None:
-            return []
-        return self.read(self._order[max(0, place - reach) : place + reach + 1])
-
-    @cached_property
-    def _order(self) -> list[str]:
-        return [identity for heading in self.contents.walk() for identity in heading.chunks]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {identity: place for place, identity in enumerate(self._order)}
-
-    def page(self, source_file: str) -> list[Chunk]:
-        """Give every chunk of one page, in order."""
-        where = Filter(must=[FieldCondition(key="source_file", match=MatchValue(source_file))])
-        chunks: list[Chunk] = []
-        offset = None
-        with _engine_errors("reading"):
-            while True:
-                records, offset = self._shard.scroll(
-                    ScrollRequest(limit=BATCH, offset=offset, filter=where, with_payload=True)
-                )
-                chunks += [chunk_from_json(str(r.id), r.payload or {}) for r in records]
-                if offset is None:
-                    return sorted(chunks, key=lambda chunk: chunk.sequence)
-
-    def close(self) -> None:
-        """Give the files back."""
-        self._shard.close()
+        super().__init__(EdgeEngine(folder / "shard"), manifest, statistics, contents, vocabulary)
 
 
 def _dense(vectors: object) -> object:

@@ -53,9 +53,16 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest | None:
     """Read a revision's manifest; `None` if it is missing, damaged or of another format."""
     try:
-        data = json.loads((folder / "manifest.json").read_text("utf-8"))
-        manifest = Manifest(**data)
-    except (OSError, ValueError, TypeError):
+        return parse_manifest((folder / "manifest.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def parse_manifest(text: str) -> Manifest | None:
+    """Read a manifest; `None` if it is damaged or of another format."""
+    try:
+        manifest = Manifest(**json.loads(text))
+    except (ValueError, TypeError):
         return None
     return manifest if manifest.format == FORMAT else None
 
@@ -120,7 +127,12 @@ def write_statistics(folder: Path, statistics: TermStatistics) -> None:
 
 def read_statistics(folder: Path) -> TermStatistics:
     """Read `terms.json`."""
-    data = json.loads((folder / "terms.json").read_text("utf-8"))
+    return parse_statistics((folder / "terms.json").read_text("utf-8"))
+
+
+def parse_statistics(text: str) -> TermStatistics:
+    """Read what `terms.json` says."""
+    data = json.loads(text)
     return TermStatistics(data["documents"], data["frequency"])
 
 
@@ -132,7 +144,12 @@ def write_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
 
 def read_vocabulary(folder: Path) -> Vocabulary:
     """Read `vocabulary.json`."""
-    return Vocabulary(**json.loads((folder / "vocabulary.json").read_text("utf-8")))
+    return parse_vocabulary((folder / "vocabulary.json").read_text("utf-8"))
+
+
+def parse_vocabulary(text: str) -> Vocabulary:
+    """Read what `vocabulary.json` says."""
+    return Vocabulary(**json.loads(text))
 
 
 def write_contents(folder: Path, contents: Contents) -> None:
@@ -143,7 +160,12 @@ def write_contents(folder: Path, contents: Contents) -> None:
 
 def read_contents(folder: Path) -> Contents:
     """Read `contents.json`."""
-    data = json.loads((folder / "contents.json").read_text("utf-8"))
+    return parse_contents((folder / "contents.json").read_text("utf-8"))
+
+
+def parse_contents(text: str) -> Contents:
+    """Read what `contents.json` says."""
+    data = json.loads(text)
     return Contents(
         headings=tuple(_heading(one) for one in data["headings"]),
         figures=tuple(Excerpt(**one) for one in data["figures"]),

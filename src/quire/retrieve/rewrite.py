@@ -54,6 +54,7 @@ _EMPTY = re.compile(
     re.I,
 )
 _ITS = "(?:its|their|his|her)"
+_DEFINITE = {"the": True, "a": False, "an": False}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "last", "next", "other")
 _POSSESSIVE = ("its", "their", "theirs", "his", "her")
 _OWNED = re.compile(
@@ -205,6 +206,10 @@ def _swapped(previous: str, new: str) -> str:
     old = max(things, key=lambda thing: _likeness(thing, own))
     if one := re.fullmatch(rf"(.+) ones?|(?:{'|'.join(_ORDINALS)})", text, re.I):
         own = Phrase(0, 0, _of_its_kind(one[1] or text, old.text.split()), article)
+    elif one := re.match(r"ones? (?=that|which|who|with|without|of|in|on|for)\b", text, re.I):
+        # “How is a relative name resolved? And one that starts with a tilde?”
+        kind = " ".join(old.text.split()[1:][-2:] or [old.text])
+        own = Phrase(0, 0, f"{kind} {text[one.end() :]}", old.article)
     start = old.start - (len(old.article) + 1 if old.article else 0)
     return previous[:start] + own.full + previous[old.end :]
 
@@ -242,7 +247,7 @@ def _likeness(old: Phrase, new: Phrase) -> int:
     return (
         4 * bool(shared)
         + 2 * (old.is_name == new.is_name)
-        + (old.article == new.article)
+        + (_DEFINITE.get(old.article) == _DEFINITE.get(new.article))
         + (old.is_plural == new.is_plural)
     )
 

@@ -75,6 +75,20 @@ class Searcher:
         )
         return SearchResult(scored, answerability)
 
+    def _find(
+        self, index: Index, question: str, filters: Filters, count: int, also: Sequence[str]
+    ) -> tuple[list[Hit], Rankings]:
+        """Give the best of both rankings, and what they are, before anything is read."""
+        vector = self.embedder.embed_query(question)
+        rankings = index.rank(question, vector, filters=filters, depth=self.options.depth)
+        order = fuse(rankings, self.options)
+        found = _distinct(index.fetch(order[: count + SPARE]))
+        # Exercises last: they have the words of a question, but no answer.
+        found = sorted(found, key=lambda pair: pair[0].role == "exercises")[:count]
+        more = index.fetch(also) if also else ()
+        found = _distinct([*found, *(one for one in more if filters.allow(one[0]))])
+        return [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)], rankings
+
     def _read(
         self, index: Index, question: str, hits: list[Hit], top_k: int, glance: Sequence[int]
     ) -> tuple[list[Hit], list[Evidence]]:
@@ -93,15 +107,10 @@ class Searcher:
         also: Sequence[str] = (),
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
-        # The models release the interpreter lock, so other questions go on meanwhile.
-        vector = await asyncio.to_thread(self.embedder.embed_query, question)
-        rankings = index.rank(question, vector, filters=filters, depth=self.options.depth)
-        order = fuse(rankings, self.options)
-        found = _distinct(index.fetch(order[: top_k + 2 * SPARE]))
-        # Exercises last: they have the words of a question, but no answer.
-        found = sorted(found, key=lambda pair: pair[0].role == "exercises")[: top_k + SPARE]
-        found = _distinct([*found, *(one for one in index.fetch(also) if filters.allow(one[0]))])
-        hits = [_hit(vector, chunk, own, rank) for rank, (chunk, own) in enumerate(found, start=1)]
+        # Other questions go on meanwhile: models release the interpreter lock, servers take time.
+        hits, rankings = await asyncio.to_thread(
+            self._find, index, question, filters, top_k + SPARE, also
+        )
         # What was cited before stands last, and must not be passed over for what comes first.
         glance = () if also else GLANCE
         hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k, glance)
@@ -167,8 +176,7 @@ def fuse(rankings: Rankings, options: SearchOptions) -> list[str]:
     """Join the rankings by weighted reciprocal ranks; ties fall by id, the same everywhere."""
     scores: dict[str, float] = {}
     for ranking, weight in ((rankings.dense, 1.0), (rankings.keyword, options.keyword_weight)):
-        ordered = sorted(ranking, key=lambda pair: (-round(pair[1], 4), pair[0]))
-        for place, (identity, _) in enumerate(ordered, start=1):
+        for place, (identity, _) in enumerate(ranking, start=1):
             gain = weight / (options.rank_constant + place)
             scores[identity] = scores.get(identity, 0.0) + gain
     return sorted(scores, key=lambda identity: (-scores[identity], identity))

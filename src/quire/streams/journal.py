@@ -4,8 +4,7 @@ What is kept here is of use for minutes. It is written behind the readers' backs
 time; a process that is killed loses the last few events, and says nothing about them afterwards.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time
 from typing import Any
@@ -14,7 +13,6 @@ from sqlalchemy import (
     Column,
     Float,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
@@ -25,16 +23,13 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from sqlalchemy.schema import CreateTable
 
-from quire.errors import StoreUnavailable
-from quire.threads.database import make_engine, read_url
+from quire.threads.database import Database
+from quire.threads.migrate import upgrade
+from quire.threads.tables import METADATA
 
 POOL = 5
 DOWN = "Running answers cannot be kept or read right now."
-METADATA = MetaData()
 
 STREAMS = Table(
     "streams",
@@ -102,30 +97,26 @@ class Journal:
 
     def __init__(self, url: str) -> None:
         """Use the database at `url`; nothing is opened yet."""
-        self._engine: AsyncEngine = make_engine(read_url(url), pool_size=POOL)
-        if self._engine.dialect.name == "sqlite":
-            event.listen(self._engine.sync_engine, "connect", _tune_sqlite)
+        self._database = Database(url, pool_size=POOL, down=DOWN)
+        if self._database.dialect == "sqlite":
+            event.listen(self._database.engine.sync_engine, "connect", _tune_sqlite)
 
     async def open(self) -> None:
-        """Create the tables that are missing; another process may be doing the same."""
-        try:
-            await self._create()
-        except StoreUnavailable:
-            await self._create()
+        """Bring the tables up to date.
 
-    async def _create(self) -> None:
-        async with self._connection() as connection:
-            for table in METADATA.sorted_tables:
-                await connection.execute(CreateTable(table, if_not_exists=True))
+        Raises:
+            StoreMismatch: a newer version of Quire has migrated them further.
+        """
+        await upgrade(self._database)
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._engine.dispose()
+        await self._database.close()
 
     async def write(self, batch: Batch) -> None:
         """Write what has happened, all of it or nothing."""
         now = time()
-        async with self._connection() as connection:
+        async with self._database.writing() as connection:
             if batch.begun:
                 new = {"ended": "", "beats": 0, "reads": 0, "begun_at": now}
                 rows = [{"id": one, "owner": owner, **new} for one, owner in batch.begun]
@@ -146,7 +137,7 @@ class Journal:
     async def find(self, stream_id: str) -> Kept | None:
         """Give what is known of a stream."""
         wanted = select(STREAMS.c.owner, STREAMS.c.ended, STREAMS.c.beats, STREAMS.c.reads)
-        async with self._connection() as connection:
+        async with self._database.reading() as connection:
             row = (await connection.execute(wanted.where(STREAMS.c.id == stream_id))).first()
         return Kept(*row) if row else None
 
@@ -155,14 +146,14 @@ class Journal:
         wanted = select(FRAMES.c.number, FRAMES.c.event, FRAMES.c.data).where(
             FRAMES.c.stream_id == stream_id, FRAMES.c.number > after
         )
-        async with self._connection() as connection:
+        async with self._database.reading() as connection:
             rows = (await connection.execute(wanted.order_by(FRAMES.c.number))).all()
         return [Frame(*row) for row in rows]
 
     async def note_reader(self, stream_id: str) -> None:
         """Tell the process that makes the answer that somebody reads it."""
         noted = update(STREAMS).where(STREAMS.c.id == stream_id)
-        async with self._connection() as connection:
+        async with self._database.writing() as connection:
             await connection.execute(noted.values(reads=STREAMS.c.reads + 1))
 
     async def purge(self, *, ended: float, begun: float) -> None:
@@ -171,27 +162,13 @@ class Journal:
         old = select(STREAMS.c.id).where(
             or_(STREAMS.c.ended_at < now - ended, STREAMS.c.begun_at < now - begun)
         )
-        async with self._connection() as connection:
+        async with self._database.writing() as connection:
             ids = (await connection.execute(old)).scalars().all()
             if ids:
                 await connection.execute(delete(FRAMES).where(FRAMES.c.stream_id.in_(ids)))
                 await connection.execute(delete(STREAMS).where(STREAMS.c.id.in_(ids)))
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with self._engine.begin() as connection:
-                yield connection
-        except (SQLAlchemyError, OSError) as error:
-            raise StoreUnavailable(DOWN) from error
-        except Exception as error:
-            # A connection that the server refuses comes with the driver's own error.
-            if type(error).__module__.startswith("asyncpg."):
-                raise StoreUnavailable(DOWN) from error
-            raise
-
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
     # What a crash of the machine could lose is of no use after it.
-    for pragma in ("journal_mode=WAL", "synchronous=OFF", "busy_timeout=5000"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous=OFF")

@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 from time import monotonic
 
-from quire.errors import StoreUnavailable
+from quire.errors import StoreMismatch, StoreUnavailable
 from quire.streams.journal import Batch, Frame, Journal
 from quire.streams.options import StreamOptions
 
@@ -89,5 +89,5 @@ class Recorder:
                 self._purged = now
                 kept = self._options.keep_seconds
                 await self._journal.purge(ended=kept, begun=kept + self._options.max_seconds)
-        except StoreUnavailable as error:
+        except (StoreMismatch, StoreUnavailable) as error:
             LOG.warning("events of streams are not kept: %s", error)

@@ -10,12 +10,12 @@ from quire.answer.receipts import Receipts
 from quire.answer.workflows import DEFAULT_WORKFLOWS, WorkflowOptions
 from quire.compose import (
     Services,
-    books_folder,
+    build_by_book,
+    build_library,
     build_spending,
     build_threads,
     build_workflows,
 )
-from quire.index.library import DiskLibrary
 from quire.ports import Judge
 from quire.retrieve.calibrate import Calibration, Logistic
 from quire.retrieve.evidence import EvidenceReader
@@ -38,7 +38,10 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
     llm: LlmOptions | None = None,
     workflows: tuple[WorkflowOptions, ...] = DEFAULT_WORKFLOWS,
 ) -> Services:
-    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`."""
+    """Wire a service over the books that a `HashEmbedder` ingested into `data_dir`.
+
+    The other settings are read as always, so that the books may be on a server.
+    """
     settings = Settings(
         data_dir=data_dir,
         answer=options or AnswerOptions(),
@@ -46,7 +49,7 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
         workflows=workflows,
     )
     embedder = embedder or HashEmbedder()
-    library = DiskLibrary(books_folder(settings), embedder=embedder.id)
+    library = build_library(settings, embedder.id)
     evidence = EvidenceReader(WordReader())
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, settings.search)
     threads = build_threads(settings)
@@ -66,7 +69,7 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
         chosen.append(writers(name) if name or not chosen else chosen[0])
         return Pipeline(library, searcher, judge, threads, chosen[-1], answer)
 
-    pipeline = answering(None, settings.answer)
+    pipeline = build_by_book(settings, library, answering)
     receipts = Receipts(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
     services = Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)

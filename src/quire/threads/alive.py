@@ -1,23 +1,32 @@
-"""Which processes that make answers are still there.
+"""Which processes that make answers are still there, and what only one of them may do at a time.
 
 Each holds a lock for as long as it lives: a file beside SQLite's, or an advisory lock of
 PostgreSQL. The system gives it back however the process ends, so a lock that can be had belongs to
-a dead one.
+a dead one. By the same connection or a file of its own, a process takes the turn in a conversation,
+and one of all is the one that sweeps.
 """
 
 import asyncio
 import fcntl
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import func, select
+from sqlalchemy import Function, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.errors import StoreUnavailable
-from quire.threads.database import Database, store_errors
+from quire.threads.database import UNAVAILABLE, Database, store_errors
+
+AGAIN = 0.05
+"""Seconds between two looks whether a turn has come."""
+LEADER = 0x51_75_69_72_65_53
+"""The number of the lock of the one that sweeps."""
+LOCKS = "00000000-0000-0000-0000-000000000000"
+"""Names the file in which turns are taken, beside SQLite's."""
 
 
 class Alive:
@@ -30,6 +39,8 @@ class Alive:
         self._file: IO[str] | None = None
         self._connection: AsyncConnection | None = None
         self._claiming = asyncio.Lock()
+        self._asking = asyncio.Lock()
+        self._places: IO[str] | None = None
 
     async def claim(self) -> None:
         """Hold the lock from now on; does nothing if it is held."""
@@ -40,13 +51,78 @@ class Alive:
             async with self._claiming:
                 await self._lock_number()
 
+    async def leads(self) -> bool:
+        """Tell whether this process is the one of all that sweeps; it stays so while it lives."""
+        await self.claim()
+        return await self._take(LEADER)
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncIterator[None]:
+        """Be the only process that is at something; without the database, one of several."""
+        number = int.from_bytes(sha256(name.encode()).digest()[:8]) >> 1
+        held = False
+        with suppress(StoreUnavailable):
+            # Another process has no event that could be waited for.
+            while not (held := await self._take_surely(number)):  # noqa: ASYNC110
+                await asyncio.sleep(AGAIN)
+        try:
+            yield
+        finally:
+            if held:
+                with suppress(StoreUnavailable):
+                    await asyncio.shield(asyncio.create_task(self._give_back(number)))
+
+    async def _take_surely(self, number: int) -> bool:
+        """Take a lock, or leave nothing behind if the answer is given up in that moment."""
+        taking = asyncio.create_task(self._take(number))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            with suppress(StoreUnavailable):
+                if await taking:
+                    await self._give_back(number)
+            raise
+
+    async def _take(self, number: int) -> bool:
+        if self._database.dialect == "sqlite":
+            return self._lock_place(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return bool(await self._ask(func.pg_try_advisory_lock(number)))
+
+    async def _give_back(self, number: int) -> None:
+        if self._database.dialect == "sqlite":
+            self._lock_place(number, fcntl.LOCK_UN)
+        else:
+            await self._ask(func.pg_advisory_unlock(number))
+
+    async def _ask(self, question: Function[Any]) -> object:
+        """Ask by the connection that holds the locks, one at a time."""
+        async with self._asking:
+            connection = self._connection
+            if connection is None:
+                raise StoreUnavailable("The database was not there when this process began.")
+            async with store_errors():
+                return await connection.scalar(select(question))
+
+    def _lock_place(self, number: int, how: int) -> bool:
+        """Lock one place of a file that all processes have open; the places hold nothing."""
+        path = self._path(LOCKS)
+        if path is None:
+            return True  # a database in memory is of one process alone
+        try:
+            self._places = self._places or path.open("a+")
+            fcntl.lockf(self._places, how, 1, number >> 2)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise StoreUnavailable(UNAVAILABLE) from error
+        return True
+
     async def renew(self) -> None:
         """Hold the lock again if the database let go of it, by being restarted."""
         if self._connection is None:
             return
         try:
-            async with store_errors():
-                await self._connection.execute(select(1))
+            await self._ask(func.now())
         except StoreUnavailable:
             await self.release()
             await self._lock_number()
@@ -61,6 +137,9 @@ class Alive:
             self._file.close()
             self.forget(self.name)
             self._file = None
+        if self._places:
+            self._places.close()
+            self._places = None
         if self._connection:
             # Ended, not put back into the pool: the lock goes with it.
             with suppress(StoreUnavailable):

@@ -32,8 +32,10 @@ QUERY_SECONDS = 30.0
 class Database:
     """Hands out connections; on SQLite one at a time for writing, in the order asked for."""
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, down: str = UNAVAILABLE) -> None:
         """Use the database at `url`; nothing is opened yet.
+
+        Callers are told `down` while it cannot be used.
 
         Raises:
             BadSettings: the URL cannot be read, or names a database that Quire cannot use.
@@ -42,6 +44,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self.engine = make_engine(self.url, pool_size)
         self.insert = INSERTS[self.dialect]
+        self._down = down
         # Waiting here is fair and costs nothing; SQLite's own waiting is polling.
         self._writer = asyncio.Lock() if self.dialect == "sqlite" else None
 
@@ -52,7 +55,7 @@ class Database:
         Raises:
             StoreUnavailable: the database cannot be reached, or does not do what it is told.
         """
-        async with store_errors(), self.engine.begin() as connection:
+        async with store_errors(self._down), self.engine.begin() as connection:
             yield connection
 
     @asynccontextmanager

@@ -26,10 +26,15 @@ class Swept:
 
 
 async def sweep(store: SqlThreadStore, options: ThreadOptions) -> Swept:
-    """Go round once: whoever is due rests or goes, and what dead processes left is marked."""
+    """Go round once: whoever is due rests or goes, and what dead processes left is marked.
+
+    Of all processes with the same database, one does it, for as long as it lives.
+    """
     days = options.purge_after_days
     await store.note_delivered()
     await store.alive.renew()
+    if not await store.alive.leads():
+        return Swept(0, 0, 0)  # another process does it for all
     return Swept(
         rested=await rest(store.database, store.clock()),
         purged=await purge(store.database, store.clock(), timedelta(days=days) if days else None),

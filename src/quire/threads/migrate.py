@@ -1,5 +1,10 @@
-"""Brings the tables of any earlier version up to date, once, whoever starts first."""
+"""Brings the tables of any earlier version up to date, once, whoever starts first.
 
+Conversations, keys and running streams have one history, also where they are in files of their own.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, column, inspect, select, table
@@ -9,8 +14,10 @@ from quire.errors import StoreMismatch
 from quire.threads.database import Database
 from quire.threads.tables import VERSION_TABLE
 
-REVISIONS = ("0001", "0002")
-"""Every revision there is; the last one is what `tables.py` says."""
+_VERSIONS = Path(__file__).parent / "migrations" / "versions"
+# By the names of the files: Alembic takes a second to load, and is needed once.
+REVISIONS = tuple(sorted(file.name[1:5] for file in _VERSIONS.glob("r[0-9]*_*.py")))
+"""Every revision there is; the last one makes the tables that the code uses."""
 LOCK = 0x51_75_69_72_65
 """The number under which PostgreSQL keeps one process from migrating while another does."""
 
@@ -28,16 +35,17 @@ async def upgrade(database: Database) -> None:
         StoreMismatch: a newer version of Quire has migrated them further.
     """
     revision = await current_revision(database)
-    if revision == REVISIONS[-1]:  # as nearly always, and Alembic takes a second to load
+    if revision == REVISIONS[-1]:  # as nearly always
         return
     if revision is not None and revision not in REVISIONS:
         raise StoreMismatch(
-            f"The conversations in {database} were stored by a newer version of Quire "
+            f"The tables in {database} were made by a newer version of Quire "
             f"(schema {revision}; this one knows those up to {REVISIONS[-1]})."
         )
+    run = migrations()  # before the lock: others wait for it, and not for ever
     async with database.writing() as connection:
         await _lock(connection)
-        await connection.run_sync(_upgrade)
+        await connection.run_sync(run)
 
 
 async def _lock(connection: AsyncConnection) -> None:
@@ -54,11 +62,15 @@ def _read_revision(connection: Connection) -> str | None:
     return connection.execute(select(version).select_from(table(VERSION_TABLE))).scalar()
 
 
-def _upgrade(connection: Connection) -> None:
+def migrations(to: str = "head") -> Callable[[Connection], None]:
+    """Load what migrates a database up to a revision."""
     from alembic import command
     from alembic.config import Config
 
-    config = Config()
-    config.set_main_option("script_location", "quire.threads:migrations")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    def run(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", "quire.threads:migrations")
+        config.attributes["connection"] = connection
+        command.upgrade(config, to)
+
+    return run

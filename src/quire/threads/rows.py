@@ -4,9 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, select
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, Whose
+from quire.conversation import AnswerEntry, Caller, Message, Thread, Whose, rules_of
 from quire.domain import Answer
-from quire.threads.rules import rules_of
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 
 THREAD_COLUMNS = [column for column in THREADS.c if column.name != "titled"]
@@ -23,6 +22,15 @@ def select_messages() -> Select[Any]:
         .select_from(THREADS)
         .outerjoin(MESSAGES, MESSAGES.c.thread_id == THREADS.c.id)
         .outerjoin(ANSWERS, ANSWERS.c.id == MESSAGES.c.id)
+    )
+
+
+def select_entries(caller: Caller) -> Select[Any]:
+    """Select the lines of the log of answers that a caller may see, beside what was said."""
+    return (
+        select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
+        .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
+        .where(*owned(ANSWERS.c.owner, caller))
     )
 
 

@@ -12,7 +12,15 @@ from weakref import WeakValueDictionary
 from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, ThreadState
+from quire.conversation import (
+    DEFAULT_RULES,
+    AnswerEntry,
+    Caller,
+    Message,
+    Thread,
+    ThreadState,
+    rules_of,
+)
 from quire.domain import Answer, AnswerState
 from quire.errors import BadRequest, StoreUnavailable, UnknownThread
 from quire.threads.alive import Alive
@@ -25,10 +33,10 @@ from quire.threads.rows import (
     message_of,
     message_row,
     owned,
+    select_entries,
     select_messages,
     thread_of,
 )
-from quire.threads.rules import DEFAULT, rules_of
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 from quire.threads.topics import LONGEST, Exchange, summarise
 from quire.threads.upkeep import is_gone, mark_unfinished
@@ -82,8 +90,9 @@ class SqlThreadStore:
     @asynccontextmanager
     async def turn(self, thread_id: str) -> AsyncIterator[None]:
         """Hold the thread for one question and its answer, so that turns never interleave."""
+        # Here a lock of this process, which is fair and costs nothing; then one for all of them.
         lock = self._locks.setdefault(thread_id, asyncio.Lock())
-        async with lock:
+        async with lock, self.alive.hold(thread_id):
             yield
 
     async def resume(
@@ -143,6 +152,15 @@ class SqlThreadStore:
         async with self.database.reading() as connection:
             row = (await connection.execute(wanted)).first()
         return self._message(row) if row else None
+
+    async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
+        """Read the log's line of an answer that is being made, or was never finished."""
+        wanted = select_entries(owner).where(
+            ANSWERS.c.id == answer_id, ANSWERS.c.state.in_(("processing", "unfinished"))
+        )
+        async with self.database.reading() as connection:
+            row = (await connection.execute(wanted)).first()
+        return entry_of(row) if row else None
 
     @asynccontextmanager
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
@@ -213,11 +231,7 @@ class SqlThreadStore:
     ) -> Sequence[AnswerEntry]:
         """Give logged answers, in one state if it is named, the newest first."""
         await self.note_delivered()
-        wanted = (
-            select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
-            .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
-            .where(*owned(ANSWERS.c.owner, owner))
-        )
+        wanted = select_entries(owner)
         if state:
             wanted = wanted.where(ANSWERS.c.state == state)
         newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
@@ -321,7 +335,7 @@ class SqlThreadStore:
 async def _summarise(connection: AsyncConnection, thread_id: str, count: int) -> None:
     """Say again what a thread is about, from as many of its last messages as are live."""
     record = MESSAGES.c.record
-    recent = MESSAGES.c.position >= count - DEFAULT.live_messages
+    recent = MESSAGES.c.position >= count - DEFAULT_RULES.live_messages
     wanted = select(record["standalone_question"], record["headings"], record["status"]).where(
         MESSAGES.c.thread_id == thread_id, MESSAGES.c.role == "assistant", recent
     )

@@ -1,6 +1,7 @@
-"""The tables behind conversations: a row a thread, a row a message.
+"""The tables behind conversations: a row a thread, a message, an answer, a reader's verdict.
 
-A change here needs a migration beside those in `migrations/versions`.
+A change here, or of any other table in `METADATA`, needs a migration: the next number in
+`migrations/versions`.
 """
 
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from sqlalchemy import (
     TypeDecorator,
     false,
 )
+
+from quire.prose.plain import well_formed
 
 VERSION_TABLE = "quire_schema"
 """Says how far a database has been migrated; other programs may keep tables in the same one."""
@@ -52,12 +55,11 @@ class Prose(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, _: Dialect) -> str | None:
         """Store what can be stored everywhere."""
-        if value is None:
-            return None
-        return value.replace("\0", "�").encode("utf-8", "replace").decode("utf-8")
+        return None if value is None else well_formed(value.replace("\0", "�"))
 
 
 METADATA = MetaData()
+"""Every table there is; those of keys and streams stand beside the code that uses them."""
 ThreadId = String(200)
 
 THREADS = Table(
@@ -108,4 +110,19 @@ MESSAGES = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("confidence", Float),
     Column("record", JSON, nullable=False, default=dict),
+)
+
+FEEDBACK = Table(
+    "feedback",
+    METADATA,
+    # It goes with its answer's message, and that with its thread.
+    Column(
+        "answer_id", String(36), ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("verdict", String(4), nullable=False),
+    Column("reason", String(20)),
+    Column("comment", Prose),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index("feedback_by_verdict", "verdict", "created_at"),
+    Index("feedback_by_time", "created_at"),
 )

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, update
 
+from quire.conversation import DEFAULT_RULES, RULES, Rules
 from quire.threads.alive import Alive
 from quire.threads.database import Database
-from quire.threads.rules import DEFAULT, RULES, Rules
 from quire.threads.tables import ANSWERS, THREADS
 
 BATCH = 500
@@ -84,7 +84,7 @@ async def mark_unfinished(database: Database, alive: Alive) -> int:
 
 
 def _by_rules() -> Iterator[tuple[ColumnElement[bool], Rules]]:
-    own = {name: rules for name, rules in RULES.items() if rules is not DEFAULT}
+    own = {name: rules for name, rules in RULES.items() if rules is not DEFAULT_RULES}
     for name, rules in own.items():
         yield THREADS.c.contract == name, rules
-    yield THREADS.c.contract.not_in(own), DEFAULT
+    yield THREADS.c.contract.not_in(own), DEFAULT_RULES

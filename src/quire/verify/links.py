@@ -1,5 +1,7 @@
 """Links that open a page at the very sentence."""
 
+from threading import Lock
+
 from quire.domain import Chunk
 from quire.ports import Index
 from quire.verify.fragments import text_fragment
@@ -16,6 +18,7 @@ class SentenceLinks:
 
     def __init__(self) -> None:
         self._pages: dict[tuple[str, str, str], PageText | None] = {}
+        self._lock = Lock()
 
     def link(self, index: Index, chunk: Chunk, start: int, end: int) -> str:
         """Give the address at which a browser opens the words of a chunk, and highlights them.
@@ -33,10 +36,13 @@ class SentenceLinks:
     def _page(self, index: Index, source_file: str) -> PageText | None:
         # By name, not by the index itself: what is kept must not keep an old revision open.
         key = (index.book, index.revision, source_file)
-        page = self._pages.pop(key) if key in self._pages else _read(index, source_file)
-        self._pages[key] = page
-        if len(self._pages) > _KEPT:
-            del self._pages[next(iter(self._pages))]
+        with self._lock:
+            known, page = key in self._pages, self._pages.pop(key, None)
+        page = page if known else _read(index, source_file)
+        with self._lock:
+            self._pages[key] = page
+            if len(self._pages) > _KEPT:
+                del self._pages[next(iter(self._pages))]
         return page
 
 

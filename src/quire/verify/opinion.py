@@ -37,7 +37,9 @@ async def second_opinion(claim: str, passages: Sequence[str], ask: Ask) -> Verdi
     if not named or not 1 <= int(named[1]) <= len(nearest):
         return None
     text, place = nearest[int(named[1]) - 1]
-    if disagreements(claim, text) or is_turned_round(claim, [text], [0]):
+    # The order of words is what the model was asked about; all else is not its to decide.
+    differs = any(one.kind != "arrangement" for one in disagreements(claim, text))
+    if differs or is_turned_round(claim, [text], [0]):
         return None
     return Verdict(kind="supported", probability=OPINION, evidence=place)
 

@@ -11,7 +11,6 @@ import pytest
 from quire.answer.gate import fitting
 from quire.answer.options import CONTEXT_TOKENS, AnswerOptions
 from quire.api.contracts.assistant import (
-    Assistant,
     AssistantRequest,
     AssistantResponse,
     SearchRequest,
@@ -177,9 +176,10 @@ async def test_a_session_slides_over_its_last_ten_turns(client: httpx.AsyncClien
         last = await ask(client, PATH, query("What does the keeper do in fog?", first))
 
     body = await ask(client, PATH, query("What is it made of?", first))
+    kept = (await client.get(f"/threads/{first}/messages")).json()
 
     assert last["session_id"] == body["session_id"] == first
-    assert Assistant.sessions.live == 10
+    assert [turn["archived"] for turn in kept] == [True] * (len(kept) - 10) + [False] * 10
     assert f"{LENS} [1]" not in body["message"]
 
 

@@ -1,6 +1,6 @@
 """The agent contract: `POST /agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import (
     BookFilters,
     Share,
@@ -25,16 +25,15 @@ from quire.api.fields import (
     rests_on,
 )
 from quire.api.sent import SAYS, SELECTION_RULE, AnyId, Sent, selectable
-from quire.conversation import Thread
+from quire.conversation import AGENT_GONE, RULES, Thread
 from quire.domain import SELECTION_LENGTH, Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_RESPONSE = 10_000
 MAX_CHUNKS = 20
 CHUNK_LENGTH = (10, 5_000)
-MAX_MESSAGES = 100
-INACTIVE_AFTER = timedelta(hours=1)
-EXPIRES_AFTER = timedelta(hours=24)
+MAX_MESSAGES = RULES["agent"].live_messages
+INACTIVE_AFTER = RULES["agent"].rests_after
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
 ]
@@ -197,7 +196,6 @@ class Agent:
     stream_path = "/agent/ask/stream"
     request = AgentRequest
     response = AgentResponse
-    sessions = SessionRules(live=MAX_MESSAGES, idle=EXPIRES_AFTER, after="begins_again")
     session_path = "/agent/sessions/{session_id}"
     session_id = AnyId
     session = ConversationSession
@@ -270,7 +268,7 @@ def session_state(
 ) -> Literal["created", "active", "inactive", "expired"]:
     """Tell how a conversation of so many messages stands."""
     idle = now - last_interaction
-    if idle > EXPIRES_AFTER:
+    if idle > AGENT_GONE:
         return "expired"
     if not messages:
         return "created"

@@ -1,25 +1,26 @@
 """The assistant contract: `POST /assistant/chat`, `/assistant/chat/stream` and `POST /search`."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import BookFilters, Share, Wire, dump, rests_on, slug_of
 from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_MESSAGE_LENGTH = 500
-MAX_TURNS = 10
-SESSION_TIMEOUT = timedelta(minutes=30)
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
+MAX_BOOKS = 20
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH), SAYS
 ]
+
+
+BookName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class AssistantRequest(Sent):
@@ -80,6 +81,8 @@ class SearchRequest(Sent):
     """Where to search."""
     book: str | None = Field(None, max_length=64)
     """Which book; may be left out where there is only one."""
+    books: list[BookName] | None = Field(None, min_length=1, max_length=MAX_BOOKS)
+    """Several books to search at once, in place of `book`."""
 
 
 class SearchHit(AssistantSource):
@@ -93,6 +96,8 @@ class SearchHit(AssistantSource):
     """Title of the section."""
     url: str
     """Its section on the published site."""
+    book: str
+    """The book it stands in."""
 
 
 class SearchResponse(Wire):
@@ -112,7 +117,6 @@ class Assistant:
     stream_path = "/assistant/chat/stream"
     request = AssistantRequest
     response = AssistantResponse
-    sessions = SessionRules(live=MAX_TURNS, idle=SESSION_TIMEOUT, after="renews")
 
     def question(self, body: AssistantRequest) -> Question:
         """Read the request."""
@@ -183,4 +187,5 @@ def _hit(hit: Hit) -> SearchHit:
         chapter=chunk.chapter,
         section=chunk.section,
         url=chunk.url,
+        book=chunk.book,
     )

@@ -1,12 +1,12 @@
 """The native contract: `POST /chat/run` and `POST /chat/stream`."""
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import (
     PREVIEW,
     BookFilters,
@@ -23,8 +23,6 @@ from quire.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Star
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
 ]
-LIVE_MESSAGES = 50
-ARCHIVED_AFTER = timedelta(hours=1)
 
 
 class ChatRequest(Sent):
@@ -265,7 +263,6 @@ class Chat:
     stream_path = "/chat/stream"
     request = ChatRequest
     response = ChatResponse
-    sessions = SessionRules(live=LIVE_MESSAGES, idle=ARCHIVED_AFTER, after="resumes")
 
     def question(self, body: ChatRequest) -> Question:
         """Read the request."""

@@ -6,14 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import PREVIEW, Share, Wire, clipped, dump, rests_on
 from quire.api.sent import ASKS, AnyId, AnyUuid, Kept, Sent
-from quire.conversation import Message, Thread
+from quire.conversation import MAX_INTERACTIONS, Message, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
-MAX_INTERACTIONS = 99
 MAX_SOURCES = 99
 
 
@@ -147,7 +146,6 @@ class Query:
     stream_path = "/query/stream"
     request = QueryRequest
     response = QueryResponse
-    sessions = SessionRules(live=2 * MAX_INTERACTIONS)
     session_path = "/sessions/{session_id}"
     session_id = AnyId
     session = SessionData

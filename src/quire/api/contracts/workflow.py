@@ -10,15 +10,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from quire.api.contract import SessionRules, WireEvent
+from quire.api.contract import WireEvent
 from quire.api.fields import BookFilters, Wire, dump, rests_on
 from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
-from quire.conversation import Message, Thread
+from quire.conversation import RULES, Message, Thread
 from quire.domain import Answer, Filters, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_QUERY = 2_000
-SHOWN_MESSAGES = 100
+SHOWN_MESSAGES = RULES["workflow"].live_messages
 RECENT = timedelta(hours=1)
 CLOCK_SKEW = timedelta(minutes=5)
 NO_FILTERS = Filters()
@@ -166,7 +166,6 @@ class WorkflowChat:
     stream_path = "/workflows/{workflowId}/chat/stream"
     request = UserQuery
     response = WorkflowResponse
-    sessions = SessionRules(live=SHOWN_MESSAGES)
     session_path = "/conversations/{conversationId}"
     session_id = AnyUuid
     session = Conversation

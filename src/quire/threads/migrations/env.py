@@ -2,11 +2,10 @@
 
 from alembic import context
 
-from quire.threads.tables import METADATA, VERSION_TABLE
+from quire.threads.tables import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=METADATA,
     version_table=VERSION_TABLE,
 )
 with context.begin_transaction():

@@ -1,0 +1,55 @@
+import asyncio
+import json
+from pathlib import Path
+
+from quire.compose import build_feedback, build_threads
+from quire.conversation import Feedback
+from quire.settings import Settings
+from tests.cli.conftest import Quire
+from tests.threads.turns import turn_of
+from tests.verify.samples import NOON
+
+
+async def _judge(data: Path) -> None:
+    threads = build_threads(Settings(data_dir=data))
+    await threads.open()
+    for name, opinion in (
+        ("good", {"verdict": "up"}),
+        ("bad", {"verdict": "down", "reason": "wrong", "comment": "See [1]."}),
+    ):
+        await threads.append(*turn_of("t1", name, question=f"Is fog {name}?"))
+        given = Feedback(answer_id=f"a-t1-{name}", created_at=NOON, **opinion)  # type: ignore[arg-type]
+        await build_feedback(threads).give(given)
+    await threads.close()
+
+
+def test_feedback_is_shown_with_the_question_and_the_reason(quire: Quire, tmp_path: Path) -> None:
+    asyncio.run(_judge(tmp_path))
+
+    everything = quire("feedback", data=tmp_path).stdout
+    bad = quire("feedback", "--verdict", "down", data=tmp_path).stdout
+
+    assert "Is fog good?" in everything
+    assert "wrong: See [1]." in everything
+    assert "Is fog bad?" in bad
+    assert "a-t1-bad" in bad
+    assert "Is fog good?" not in bad
+
+
+def test_feedback_for_machines_is_what_the_service_gives(quire: Quire, tmp_path: Path) -> None:
+    asyncio.run(_judge(tmp_path))
+
+    listed = json.loads(quire("feedback", "--json", data=tmp_path).stdout)
+
+    assert {entry["answer_id"]: entry["comment"] for entry in listed} == {
+        "a-t1-good": None,
+        "a-t1-bad": "See [1].",
+    }
+    assert {entry["response"] for entry in listed} == {"answer good", "answer bad"}
+
+
+def test_where_nobody_said_anything_it_says_so(quire: Quire, tmp_path: Path) -> None:
+    run = quire("feedback", data=tmp_path)
+
+    assert (run.returncode, run.stdout) == (0, "")
+    assert "none" in run.stderr

@@ -1,0 +1,78 @@
+"""A language model, from the command line: a real server on loopback that says what it is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quire.testing import ChatServer, Reply
+from tests.cli.conftest import Quire
+
+LENS = "A Fresnel lens is a lens made of concentric rings of glass."
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(Reply(f"{LENS} [1] It was invented on the Moon. [1]")) as server:
+        yield server
+
+
+@pytest.fixture
+def told(server: ChatServer) -> dict[str, str]:
+    return {"QUIRE_MODEL": "openai/told", "QUIRE_LLM__BASE_URL": server.url}
+
+
+def test_a_model_that_is_named_answers_with_proof(
+    quire: Quire, tiny_book: Path, tmp_path: Path, told: dict[str, str]
+) -> None:
+    quire("ingest", str(tiny_book), data=tmp_path / "data")
+
+    run = quire("ask", "What is a Fresnel lens made of?", data=tmp_path / "data", **told)
+
+    assert run.returncode == 0, run.stderr
+    assert f"{LENS} [1]" in run.stdout
+    assert "Moon" not in run.stdout
+
+
+def test_doctor_asks_each_model_for_a_word(
+    quire: Quire, tmp_path: Path, server: ChatServer, told: dict[str, str]
+) -> None:
+    models = told | {"QUIRE_MODEL": "openai/told,embedded"}
+
+    run = quire("doctor", data=tmp_path / "data", **models)
+
+    assert run.returncode == 0, run.stdout
+    assert "model: openai/told, gets one prompt, answered in" in run.stdout
+    assert "then embedded, quotes the book" in run.stdout
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(status=401), "The model 'openai/told' refuses the key (401)."),
+        (Reply(status=404), "The model 'openai/told' refuses the request (404)"),
+        (Reply(status=500), "The model 'openai/told' answers 500"),
+    ],
+)
+def test_doctor_says_what_is_wrong_with_a_model(
+    quire: Quire,
+    tmp_path: Path,
+    server: ChatServer,
+    told: dict[str, str],
+    reply: Reply,
+    said: str,
+) -> None:
+    server.replies[0] = reply
+
+    run = quire("doctor", data=tmp_path / "data", **told)
+
+    assert run.returncode == 1
+    assert said in run.stdout
+
+
+def test_a_model_without_its_key_is_told_at_once(quire: Quire, tmp_path: Path) -> None:
+    run = quire("ask", "What?", data=tmp_path / "data", QUIRE_MODEL="openai/gpt-4.1")
+
+    assert run.returncode == 1
+    assert "QUIRE_MODEL='openai/gpt-4.1' needs a key: set OPENAI_API_KEY" in run.stderr
