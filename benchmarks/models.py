@@ -126,8 +126,8 @@ def row(
 
 async def measure(weights: Path, name: str, data: Path, every: int) -> None:
     table = Table(
-        "model", "judge", "right", "refused", "failed", "off-book refused", "sentences", "proven, shown",
-        "withheld", "tokens", "time",
+        "model", "judge", "right", "refused", "failed", "off-book refused", "sentences",
+        "proven, shown", "withheld", "tokens", "time",
     )  # fmt: skip
     questions = read_golden(GOLDEN)[::every]
     with LlamaServer(weights, threads=THREADS, context=8_192) as server:
