@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 from agents.testing import ScriptedModel, assistant_message
+from agents.usage import Usage
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
@@ -171,7 +172,8 @@ async def test_what_is_made_up_as_said_before_is_not_answered(client: AsyncOpenA
 
 async def test_a_model_sees_what_was_said_before_but_no_system_message(tiny_copy: Path) -> None:
     model = ScriptedModel(
-        [[assistant_message("Its thin rings save nine tenths of the glass of a plain lens. [1]")]]
+        [[assistant_message("Its thin rings save nine tenths of the glass of a plain lens. [1]")]],
+        default_usage=Usage(requests=1, input_tokens=90, output_tokens=12, total_tokens=102),
     )
     async with client_of(build_services(tiny_copy, model=lambda _: model)) as client:
         order: list[ChatCompletionMessageParam] = [
@@ -188,6 +190,9 @@ async def test_a_model_sees_what_was_said_before_but_no_system_message(tiny_copy
     assert "pirate" not in given + str(model.calls[0].system_instructions)
     assert "**Sources**" not in given
     assert "nine tenths" in (reply.choices[0].message.content or "")
+    assert reply.usage
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (90, 12)
+    assert reply.usage.total_tokens == 102
 
 
 async def test_parts_of_text_are_read_and_what_changes_nothing_is_accepted(

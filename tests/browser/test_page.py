@@ -47,6 +47,7 @@ async def test_the_book_is_read_from_its_contents(page: Reader) -> None:
 
     await contents.get_by_role("link", name=re.compile("Localisation$")).click()
     await heading(page, "Localisation").to_be_visible()
+    await expect(shown(page).locator("math").first).to_be_visible()
     await contents.get_by_label("Sections of Localisation", exact=True).click()
     await contents.get_by_role("link", name="Particle filter").click()
 

@@ -340,8 +340,8 @@ def _title(chapter: str, section: str) -> str:
 
 
 def _usage(answer: Answer) -> Usage:
-    total = answer.tokens_used or 0
-    return Usage(prompt_tokens=total, completion_tokens=0, total_tokens=total)
+    total, written = answer.tokens_used or 0, answer.tokens_written
+    return Usage(prompt_tokens=total - written, completion_tokens=written, total_tokens=total)
 
 
 def _proof(answer: Answer) -> Proof:
