@@ -15,8 +15,23 @@ export function goToSentence(url: string): Range | Element | null {
   if (!target) return null;
   for (let box = target.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
   target.scrollIntoView({ block: range ? "center" : "start", behavior: "instant" });
+  if (range) centre(range, scrollerOf(target));
   focusOn(target);
   return range ?? target;
+}
+
+// A sentence can stand at the end of a paragraph that is longer than the window.
+function centre(range: Range, scroller: Element): void {
+  const { top, height } = range.getBoundingClientRect();
+  scroller.scrollBy({ top: top + height / 2 - innerHeight / 2, behavior: "instant" });
+}
+
+function scrollerOf(target: Element): Element {
+  for (let box = target.parentElement; box; box = box.parentElement) {
+    const scrolls = box.scrollHeight > box.clientHeight && /auto|scroll/.test(getComputedStyle(box).overflowY);
+    if (scrolls) return box;
+  }
+  return document.scrollingElement ?? document.documentElement;
 }
 
 function findIn(where: string, named: NonNullable<ReturnType<typeof namedBy>>): Range | null {
