@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 
 from quire.answer.asking import Ask
+from quire.answer.embedded import NAME as EMBEDDED
 from quire.answer.instructions import NOT_IN_BOOK, PROMPTS
 from quire.answer.options import AnswerOptions
 from quire.answer.refusal import warning
@@ -17,7 +18,7 @@ from quire.ports import Judge
 from quire.telemetry.spans import span
 from quire.verify.claims import Piece
 from quire.verify.grounding import check_piece
-from quire.verify.harmless import obeys, refused, without_links
+from quire.verify.harmless import is_beside_the_point, obeys, refused, without_links
 from quire.verify.leaks import tellable
 from quire.verify.links import SentenceLinks
 from quire.verify.opinion import second_opinion
@@ -50,7 +51,7 @@ class Checking:
             if piece.kind == "sentence" and work.has_judged(piece.text):
                 continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
-            if obeys(claim, work.evidence):
+            if self._is_led_astray(work, claim):
                 yield work.withhold(self._told(refused(claim)))
                 continue
             if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
@@ -62,6 +63,13 @@ class Checking:
                 yield work.release(text + self._warning(work, piece, claim), claim)
             else:
                 yield work.withhold(self._told(claim))
+
+    def _is_led_astray(self, work: Work, claim: Claim) -> bool:
+        """Tell whether a text that was read speaks through the model, instead of the book."""
+        if obeys(claim, work.evidence):
+            return True
+        # The embedded model obeys nobody: it quotes what answers.
+        return work.model != EMBEDDED and is_beside_the_point(claim, work.evidence, work.standalone)
 
     def _told(self, claim: Claim) -> Claim:
         """Give a claim as readers are told that it was withheld."""

@@ -42,6 +42,7 @@ class Work:
     answer_ms: float = 0.0
     verify_ms: float = 0.0
     tokens_used: int | None = None
+    tokens_written: int = 0
     dollars: float | None = None
     disclaimer: str = ""
     """What is said before an answer that rests on little."""
@@ -157,6 +158,7 @@ class Work:
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
             tokens_used=self.tokens_used,
+            tokens_written=self.tokens_written,
             dollars=self.dollars,
             notices=self.notices,
         )

@@ -153,6 +153,7 @@ class Writing:
         TOKENS.labels("input").inc(read)
         TOKENS.labels("output").inc(written)
         work.tokens_used = budget.reported or None
+        work.tokens_written = min(budget.written, budget.reported)
         if dollars is not None:
             DOLLARS.labels(writer.name).inc(dollars)
             work.dollars = (work.dollars or 0.0) + dollars
