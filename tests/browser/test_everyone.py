@@ -133,7 +133,9 @@ async def test_the_panel_is_as_dark_as_the_page(
     async with opened(chromium, page, color_scheme=scheme) as reader:
         await reader.open()
         assert await is_dark(reader) == dark
+        before = await reader.page.evaluate(PANEL)
         await reader.page.emulate_media(color_scheme="light" if dark else "dark")
+        await reader.page.wait_for_function(f"(before) => ({PANEL}) !== before", arg=before)
         assert await is_dark(reader) != dark
 
 

@@ -9,7 +9,6 @@ function icon(drawing: SVGTemplateResult): TemplateResult {
 export const book = icon(
   svg`<path d="M12 6.5C10 5 7 4.5 3.5 4.5v13c3.5 0 6.5.5 8.5 2 2-1.5 5-2 8.5-2v-13C17 4.5 14 5 12 6.5zm0 0v13"/>`,
 );
-export const away = icon(svg`<path d="M7 17L17 7M9 7h8v8"/>`);
 export const close = icon(svg`<path d="M6 6l12 12M18 6L6 18"/>`);
 export const fresh = icon(
   svg`<path d="M11 5H6a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2h11a2 2 0 0 0 2-2v-5M9.5 14.5l1-3.5L18 3.5l2.5 2.5-7.5 7.5z"/>`,

@@ -18,7 +18,7 @@ export const answer = css`
     background: var(--tint);
     overflow-wrap: anywhere;
   }
-  .asked [dir]:not(.clip) {
+  .asked [dir] {
     display: block;
     white-space: pre-line;
   }
@@ -277,11 +277,13 @@ export const answer = css`
   .go .icon:dir(rtl) {
     transform: scaleX(-1);
   }
-  .own > .icon,
-  .away > .icon {
-    inline-size: 0.9em;
-    block-size: 0.9em;
-    margin-inline-start: 0.2em;
-    vertical-align: -0.1em;
+  .own::after,
+  .away::after {
+    content: "¶" / "";
+    margin-inline-start: 0.15em;
+    font-size: 0.8em;
+  }
+  .away::after {
+    content: "↗" / "";
   }
 `;

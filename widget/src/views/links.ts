@@ -1,7 +1,6 @@
 // Links: those into the book are told from those that lead away.
 
 import { html, type TemplateResult } from "lit";
-import * as icons from "../icons.ts";
 import { placeOf } from "../sources.ts";
 import type { Source } from "../wire.ts";
 import type { Stage } from "./stage.ts";
@@ -11,12 +10,12 @@ export function bookLink(stage: Stage, href: string, label: unknown): TemplateRe
   const { words } = stage;
   if (stage.whereIs(href) === "away") {
     return html`<a class="away" href=${href} target="_blank" rel="noopener noreferrer nofollow"
-      >${label}${icons.away}<span class="unseen"> (${words.elsewhere})</span></a
+      >${label}<span class="unseen"> (${words.elsewhere})</span></a
     >`;
   }
   const go = (event: Event) => stage.goTo(event, { url: href, chunk_id: "" });
   return html`<a class="own" href=${stage.hrefOf(href)} @click=${go}
-    >${label}${icons.book}<span class="unseen"> (${words.sameBook})</span></a
+    >${label}<span class="unseen"> (${words.sameBook})</span></a
   >`;
 }
 
