@@ -172,6 +172,8 @@ async def test_nothing_altered_or_invented_reaches_the_reader(sample: Services, 
             for text in (*seen, done["response"], thread["messages"][1]["content"]):
                 assert not [one for one in wrong if one in text]
             shown += assert_exact(services, [done["claims"], seen, thread])
-            assert thread["messages"][1]["state"] == ("flagged" if wrong else "delivered")
+            # A true sentence that stands apart from the question may be withheld as well.
+            states = ("flagged",) if wrong else ("delivered", "flagged")
+            assert thread["messages"][1]["state"] in states
 
     assert shown > QUESTIONS
