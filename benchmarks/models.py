@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import os
 import statistics
 import tempfile
 from collections.abc import AsyncIterator
@@ -36,6 +37,8 @@ from quire.testing.llama import LlamaServer
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
 GOLDEN = ROOT / "evals" / "golden" / "physical-ai.jsonl"
+THREADS = int(os.environ.get("THREADS", "2"))
+"""Of the model; more than there are free cores make it slower."""
 CONTEXT = 1_000
 """Tokens of passages: a model on two cores reads 30 a second."""
 
@@ -106,7 +109,7 @@ async def measure(weights: Path, name: str, data: Path, every: int) -> None:
         "withheld", "tokens", "time",
     )  # fmt: skip
     questions = read_golden(GOLDEN)[::every]
-    with LlamaServer(weights, threads=2, context=8_192) as server:
+    with LlamaServer(weights, threads=THREADS, context=8_192) as server:
         llm = LlmOptions(
             base_url=server.url,
             temperature=0.0,

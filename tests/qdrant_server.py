@@ -65,15 +65,16 @@ class Node:
         self.port, self.grpc, self.p2p = free_ports(3)
         self._binary = binary
         self._bootstrap = bootstrap
-        self._clustered = False
+        self._clustered = self._secure = False
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._secure else 'http'}://127.0.0.1:{self.port}"
 
     def start(self, *, clustered: bool = False, **settings: str) -> None:
         self._clustered = self._clustered or clustered
+        self._secure = "QDRANT__TLS__CERT" in settings
         self.folder.mkdir(parents=True, exist_ok=True)
         environment = {
             "QDRANT__SERVICE__HOST": "127.0.0.1",
@@ -103,7 +104,7 @@ class Node:
             assert self.process is not None
             assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
             try:
-                if httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=5, verify=False).status_code == 200:
                     return
             except httpx.HTTPError:
                 pass

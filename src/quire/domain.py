@@ -364,6 +364,8 @@ class Answer:
     """Words of the question that a selection without the answer does not have."""
     tokens_used: int | None = None
     """Tokens that the model counted, where it does."""
+    tokens_written: int = 0
+    """How many of them it wrote."""
     dollars: float | None = None
     """What they cost, where the price is known."""
     notices: tuple[Notice, ...] = ()

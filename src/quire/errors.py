@@ -19,6 +19,8 @@
     + UnreadableExport
   x SearchIndexError
     + IndexUnavailable
+      - IndexUnreachable
+      - RevisionGone
     + IndexMismatch
   x EmbedderUnavailable
     + EmbedderUnreachable
@@ -159,6 +161,14 @@ class IndexUnavailable(SearchIndexError):
 
     retryable = True
     advice = "Try again shortly; `quire doctor` shows what is wrong."
+
+
+class IndexUnreachable(IndexUnavailable):
+    """The server that holds the index does not answer, or not with what was asked for."""
+
+
+class RevisionGone(IndexUnavailable):
+    """The server holds what was asked for no longer; a newer revision took its place."""
 
 
 class IndexMismatch(SearchIndexError):

@@ -123,7 +123,7 @@ async def test_an_invented_sentence_is_withheld_and_listed(tiny_data: Path) -> N
     assert [claim.text for claim in answer.withheld] == [INVENTED]
 
 
-@pytest.mark.parametrize("text", [INVENTED, "Yes.", "Not in the book.", "Does it turn?", ""])
+@pytest.mark.parametrize("text", [INVENTED, "Yes.", "Not in the book.", "Does it turn?"])
 async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, text: str) -> None:
     answer = await answer_with(tiny_data, text)
 
@@ -133,6 +133,11 @@ async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, te
     assert not answer.confidence.should_answer
     assert answer.confidence.level == "insufficient"
     assert answer.claims == ()
+
+
+async def test_a_model_that_says_nothing_has_failed(tiny_data: Path) -> None:
+    with pytest.raises(ModelMisbehaved, match="said nothing"):
+        await answer_with(tiny_data, " ")
 
 
 async def test_the_model_may_decline_and_its_words_are_never_shown(tiny_data: Path) -> None:

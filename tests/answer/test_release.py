@@ -178,3 +178,10 @@ async def test_no_way_of_writing_gets_a_fact_past_the_check(tiny_data: Path, sne
     answer = await answer_with(tiny_data, f"{LENS} [1]\n\n{sneaked}")
 
     assert answer.text == f"{LENS} [1]"
+
+
+async def test_what_a_model_says_again_and_again_is_shown_once(tiny_data: Path) -> None:
+    answer = await answer_with(tiny_data, f"{LENS} {INVENTED} {LENS} {RINGS} {LENS} {INVENTED}")
+
+    assert answer.text == f"{LENS} [1] {RINGS} [1]"
+    assert [claim.text for claim in answer.withheld] == [INVENTED]

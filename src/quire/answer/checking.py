@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from quire.answer.asking import Ask
-from quire.answer.instructions import NOT_IN_BOOK
+from quire.answer.embedded import NAME as EMBEDDED
+from quire.answer.instructions import NOT_IN_BOOK, PROMPTS
 from quire.answer.options import AnswerOptions
 from quire.answer.refusal import warning
 from quire.answer.work import Work
@@ -16,6 +18,8 @@ from quire.ports import Judge
 from quire.telemetry.spans import span
 from quire.verify.claims import Piece
 from quire.verify.grounding import check_piece
+from quire.verify.harmless import is_beside_the_point, obeys, refused, without_links
+from quire.verify.leaks import tellable
 from quire.verify.links import SentenceLinks
 from quire.verify.opinion import second_opinion
 
@@ -37,11 +41,19 @@ class Checking:
         self, work: Work, pieces: Iterable[Piece]
     ) -> AsyncGenerator[Sentence | Withheld, None]:
         """Judge pieces; give those that may be shown, and say which may not."""
-        for piece in pieces:
-            if NOT_IN_BOOK in piece.text:
+        for written in pieces:
+            if NOT_IN_BOOK in written.text:
                 work.declined = True
                 continue
+            piece = without_links(written)
+            if not piece.text.strip():
+                continue  # a picture, or an address and nothing else
+            if piece.kind == "sentence" and work.has_judged(piece.text):
+                continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
+            if self._is_led_astray(work, claim):
+                yield work.withhold(self._told(refused(claim)))
+                continue
             if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
                 work.leading.append((text, claim))
             elif self._shows(claim):
@@ -50,7 +62,18 @@ class Checking:
                 work.leading.clear()
                 yield work.release(text + self._warning(work, piece, claim), claim)
             else:
-                yield work.withhold(claim)
+                yield work.withhold(self._told(claim))
+
+    def _is_led_astray(self, work: Work, claim: Claim) -> bool:
+        """Tell whether a text that was read speaks through the model, instead of the book."""
+        if obeys(claim, work.evidence):
+            return True
+        # The embedded model obeys nobody: it quotes what answers.
+        return work.model != EMBEDDED and is_beside_the_point(claim, work.evidence, work.standalone)
+
+    def _told(self, claim: Claim) -> Claim:
+        """Give a claim as readers are told that it was withheld."""
+        return replace(claim, text=tellable(claim.text, (*PROMPTS, self._options.instructions)))
 
     async def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
         begun = perf_counter()

@@ -9,6 +9,7 @@ from quire.prose.plain import inline_plain
 from quire.prose.sentences import split_spans
 from quire.prose.terms import terms
 from quire.retrieve.evidence import UNREAD, Evidence, table_start
+from quire.verify.orders import is_order
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -33,6 +34,7 @@ _LONGEST_CODE = 40
 
 def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
     """Give the parts of an answer, in reading order, each with the mark of its passage."""
+    ranked = [one for one in ranked if not is_order(one.text)]
     if not ranked or ranked[0].score <= UNREAD:
         return [NOT_IN_BOOK]
     chosen = _choose(ranked)
@@ -92,7 +94,7 @@ def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[E
         wanted.insert(0, before)
     if evidence.span.kind == "row":
         head = table_start(split_spans(evidence.passage.text), evidence.place)
-        wanted = [siblings[head], *wanted] if head < evidence.place else wanted
+        wanted = [siblings[head], *wanted] if head < evidence.place and head in siblings else wanted
     if evidence.text.endswith(":"):
         wanted += _announced(evidence.place + 1, siblings)
     return wanted

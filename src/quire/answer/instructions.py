@@ -54,3 +54,7 @@ def all_prompts() -> dict[str, str]:
         for name, value in globals().items()
         if name.isupper() and name != "VERSION" and isinstance(value, str)
     }
+
+
+PROMPTS = (INSTRUCTIONS, SELECTION_INSTRUCTIONS)
+"""What a model that answers is told; no reader is."""

@@ -49,9 +49,9 @@ class ModelOptions(BaseModel):
     tools: Literal["auto", "yes", "no"] = "auto"
     """Whether it may search and read on by itself: `auto` if it is known to call tools. One that
     may not gets the passages in one prompt."""
-    first_token_seconds: float = Field(60.0, gt=0, le=3600)
+    first_token_seconds: float = Field(30.0, gt=0, le=3600)
     """How long it may take to begin."""
-    idle_seconds: float = Field(30.0, gt=0, le=3600)
+    idle_seconds: float = Field(15.0, gt=0, le=3600)
     """How long it may be silent once it has begun."""
     retries: int = Field(2, ge=0, le=10)
     """How often it is asked again if it is busy or cannot be reached, before it has begun."""
@@ -66,7 +66,7 @@ class ModelOptions(BaseModel):
 class LlmOptions(ModelOptions):
     """How language models are reached, and what they may take; `models` overrides by name."""
 
-    answer_seconds: float = Field(90.0, gt=0, le=3600)
+    answer_seconds: float = Field(60.0, gt=0, le=3600)
     """How long all models together may work on one answer; the embedded one may always answer."""
     answer_tokens: int = Field(50_000, ge=500)
     """How many tokens one answer may take, read and written; a further round is not begun then."""

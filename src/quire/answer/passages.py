@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from quire.domain import Hit
+from quire.prose.plain import INVISIBLE
 from quire.retrieve.evidence import Passage
 
 
@@ -24,7 +25,7 @@ def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **more: object) -> str
                     "chapter": hit.chunk.chapter,
                     "section": " › ".join(hit.chunk.path),
                     "similarity": round(hit.similarity, 3),
-                    "text": hit.chunk.text,
+                    "text": _seen(hit.chunk.text),
                 }
                 for number, hit in numbered
             ],
@@ -40,11 +41,16 @@ def passages_to_prompt(hits: Sequence[Hit], question: str) -> str:
     The fence is named after all that stands in it, so that no passage can close it.
     """
     written = "\n\n".join(
-        f"[{number}] {' › '.join(hit.chunk.path)}\n{hit.chunk.text}"
+        f"[{number}] {' › '.join(hit.chunk.path)}\n{_seen(hit.chunk.text)}"
         for number, hit in enumerate(hits, start=1)
     )
     fence = f"passages-{sha256(written.encode()).hexdigest()[:8]}"
     return f"<{fence}>\n{written}\n</{fence}>\n\nQuestion: {question}"
+
+
+def _seen(text: str) -> str:
+    """Give what a reader of the page sees: a model should not be told more."""
+    return INVISIBLE.sub("", text)
 
 
 def passages_from_json(text: str) -> list[Passage]:

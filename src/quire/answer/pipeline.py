@@ -41,7 +41,9 @@ from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
 from quire.telemetry.spans import span
 from quire.verify.confidence import certain, score_confidence
+from quire.verify.harmless import refused
 from quire.verify.headings import check_titles
+from quire.verify.orders import is_order
 
 HISTORY = 6
 """How many earlier messages a follow-up may refer to."""
@@ -166,8 +168,8 @@ class Pipeline:
         hits = {hit.chunk.id: hit for hit in work.evidence}
         quoted = [(one, hits[first_chunk(one)]) for one in statement.headings]
         claim = check_titles(statement.text, quoted)
-        if not claim.citations:
-            return work.withhold(claim)
+        if not claim.citations or any(is_order(one.title) for one in statement.headings):
+            return work.withhold(refused(claim))
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
         return work.release(f"{statement.lead}{claim.text} {marks}", claim)
 

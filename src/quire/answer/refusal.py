@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from quire.domain import Chunk, Hit, VerdictKind
-from quire.prose.plain import inline_plain
+from quire.prose.inert import inert
+from quire.prose.plain import INVISIBLE, inline_plain
 from quire.prose.sentences import split_spans
+from quire.verify.orders import is_order, rests_on_order
 
 MAX_SHOWN = 120
 NEAREST = 3
@@ -45,11 +47,12 @@ def selection_refusal(lacks: Sequence[str]) -> str:
 
 def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
     """Say that the answer is not there, what was looked for, and what the nearest passages say."""
-    asked = _cut(" ".join(question.split()))
+    asked = echoed(question)
     text = f"{REFUSAL} I searched it for “{asked}”"
     places: dict[str, str] = {}
     for hit in nearest:
-        places.setdefault(_place(hit.chunk), _opening(hit.chunk))
+        if not is_order(place := _place(hit.chunk)):
+            places.setdefault(place, _opening(hit.chunk))
     if not places:
         return f"{text} and found nothing near it."
     lines = (
@@ -59,19 +62,28 @@ def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
     return f"{text}. The nearest passages are about:\n\n" + "\n".join(lines)
 
 
+def echoed(question: str) -> str:
+    """Give a question as it is repeated to who asked it: short, and leading nowhere."""
+    return _cut(" ".join(inert(INVISIBLE.sub("", question)).split()))
+
+
 def _place(chunk: Chunk) -> str:
-    if chunk.section == chunk.chapter:
-        return chunk.chapter
-    return f"{chunk.chapter} › {chunk.section}"
+    return inert(" › ".join(dict.fromkeys((chunk.chapter, chunk.section))))
 
 
 def _opening(chunk: Chunk) -> str:
     """Give the first sentence of a passage, which tells what it is about; none if it has none."""
     for span in split_spans(chunk.text):
         if span.kind in ("sentence", "item"):
-            return _cut(inline_plain(span.of(chunk.text)))
+            # Nobody has checked it: what is not told as an answer is not told here either.
+            wrong = rests_on_order(chunk.text, span.start, span.end)
+            return "" if wrong else _cut(inert(inline_plain(span.of(chunk.text))))
     return ""
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+    if len(text) <= MAX_SHOWN:
+        return text
+    short = text[: MAX_SHOWN - 1]
+    # Half an address would not be code any more.
+    return (short[: short.rfind("`")].rstrip() if short.count("`") % 2 else short) + "…"

@@ -42,6 +42,7 @@ class Work:
     answer_ms: float = 0.0
     verify_ms: float = 0.0
     tokens_used: int | None = None
+    tokens_written: int = 0
     dollars: float | None = None
     disclaimer: str = ""
     """What is said before an answer that rests on little."""
@@ -73,6 +74,10 @@ class Work:
     def is_proven(self) -> bool:
         """Whether the answer says anything that the book says."""
         return any(claim.citations and claim.verdict in PROVEN for claim in self.claims)
+
+    def has_judged(self, text: str) -> bool:
+        """Tell whether the model has said just this before."""
+        return any(one.text == text for one in (*self.claims, *self.withheld[self.judged :]))
 
     @property
     def last(self) -> Claim | None:
@@ -153,6 +158,7 @@ class Work:
             selection=self.selected.selection if self.selected else None,
             lacks=() if answered else self._lacks(),
             tokens_used=self.tokens_used,
+            tokens_written=self.tokens_written,
             dollars=self.dollars,
             notices=self.notices,
         )

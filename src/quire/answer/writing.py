@@ -138,7 +138,7 @@ class Writing:
                     yield event
         if isinstance(model, OutsideModel) and model.broken:
             raise model.broken
-        if work.wordless and not shown.refusal:
+        if work.wordless and writer.options and not shown.refusal:
             raise ModelMisbehaved(f"The model {writer.name!r} said nothing.")
         async for event in self._checking.check(work, reader.finish()):
             yield event
@@ -153,6 +153,7 @@ class Writing:
         TOKENS.labels("input").inc(read)
         TOKENS.labels("output").inc(written)
         work.tokens_used = budget.reported or None
+        work.tokens_written = min(budget.written, budget.reported)
         if dollars is not None:
             DOLLARS.labels(writer.name).inc(dollars)
             work.dollars = (work.dollars or 0.0) + dollars

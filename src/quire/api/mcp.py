@@ -122,6 +122,7 @@ def mcp_server(services: Services, answerer: Answerer) -> MCPServer[Any]:
         subscriptions=False,
     )
     _add_answers(server, services, answerer)
+    _add_search(server, services)
     _add_reading(server, services)
     return server
 
@@ -164,6 +165,8 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
             structured_content=_reply(answer).model_dump(mode="json"),
         )
 
+
+def _add_search(server: MCPServer[Any], services: Services) -> None:
     @server.tool(annotations=READS)
     async def search_textbook(
         context: Context[Any, Any],

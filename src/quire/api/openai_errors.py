@@ -11,6 +11,7 @@ TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_
 CODES = {
     "UnknownBook": "model_not_found",
     "KeyNeeded": "invalid_api_key",
+    "WrongKey": "invalid_api_key",
     "RateLimited": "rate_limit_exceeded",
 }
 """What their programs look for; what they have no word for keeps ours."""

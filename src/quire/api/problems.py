@@ -45,6 +45,8 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnreadableExport: 422,
     errors.SearchIndexError: 500,
     errors.IndexUnavailable: 503,
+    errors.IndexUnreachable: 503,
+    errors.RevisionGone: 503,
     errors.IndexMismatch: 503,
     errors.EmbedderUnavailable: 503,
     errors.EmbedderUnreachable: 503,

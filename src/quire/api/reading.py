@@ -1,6 +1,7 @@
 """The books themselves: what there is, and each page to read where a citation points."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -9,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from pydantic import BaseModel
 
@@ -70,6 +72,8 @@ def render_page(chunks: list[Chunk]) -> str:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     markdown.disable("image")
     markdown.use(footnote_plugin)
+    # As it is written; who can draw formulas finds them by their class.
+    markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False)
     markdown.use(container_plugin, "note", validate=lambda *_: True, render=_render_admonition)
     title = escape(chunks[0].chapter)
     parts = [f"<h1>{title}</h1>"]
@@ -95,9 +99,7 @@ def render_page(chunks: list[Chunk]) -> str:
 def _scrolling(rendered: str) -> str:
     """Let what is wider than the page be scrolled without a mouse."""
     # Markup of the book's own is escaped, so these are ours.
-    return rendered.replace("<pre>", '<pre tabindex="0">').replace(
-        "<table>", '<table tabindex="0">'
-    )
+    return re.sub(r'<(pre|table|div class="math block")>', r'<\1 tabindex="0">', rendered)
 
 
 def _render_admonition(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:

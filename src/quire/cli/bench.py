@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli import bench_confidence, bench_grounding, bench_retrieval
+from quire.cli import bench_confidence, bench_grounding, bench_injection, bench_retrieval
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import build
 from quire.evals.conversations import follow, read_conversations
@@ -29,6 +29,7 @@ for one in (
     bench_grounding.grounding,
     bench_grounding.adversarial,
     bench_grounding.scripted,
+    bench_injection.injection,
 ):
     command.add_command(one)
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4, uuid5
 
-from quire.errors import IndexUnavailable
+from quire.errors import IndexUnavailable, RevisionGone
 from quire.index.revision import Manifest, parse_manifest
-from quire.index.server import CollectionGone, Server
+from quire.index.server import Server
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -207,7 +207,7 @@ class Catalogue:
                 records, offset = self._server.read(
                     "reading", _page_of(self._name, where=where, offset=offset)
                 )
-            except CollectionGone:
+            except RevisionGone:
                 return  # nothing was ever put on this server
             yield from (record.payload or {} for record in records)
             if offset is None:

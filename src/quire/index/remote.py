@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quire.domain import Chunk, Filters, Prefix, Wanted
-from quire.errors import IndexUnavailable
+from quire.errors import IndexUnreachable
 from quire.index.book import BATCH, DENSE, KEYWORD, Payload
 from quire.index.catalogue import copies
 from quire.index.ranking import Scored
@@ -169,7 +169,7 @@ def write_passages(
     """Write chunks into a new collection, and give the checksum of what was sent.
 
     Raises:
-        IndexUnavailable: the server fails, or does not give back what was written.
+        IndexUnreachable: the server fails, or does not give back what was written.
     """
     server.write("writing", lambda client: _create(client, server, collection, width))
     sent, left = Checksum(), iter(entries)
@@ -177,7 +177,7 @@ def write_passages(
         server.write("writing", _upsert(collection, points))
     kept = checksum_of(ServerEngine(server, collection))
     if str(kept) != str(sent):
-        raise IndexUnavailable(
+        raise IndexUnreachable(
             f"The server does not give back what was written into {collection}: "
             f"{kept.count} of {sent.count} passages."
         )

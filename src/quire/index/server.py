@@ -9,7 +9,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from quire.errors import BadSettings, IndexUnavailable
+from quire.errors import BadSettings, IndexUnreachable, RevisionGone
 from quire.index.options import IndexOptions
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ LONGEST_WAIT = 5.0
 WRITES = 12
 """How many times as long as a read a write may take: it waits for every copy."""
 TOO_MANY, FAULT, MISSING = 429, 500, 404
-
-
-class CollectionGone(IndexUnavailable):
-    """What was asked for was deleted, most likely since a newer revision took its place."""
 
 
 class Server:
@@ -50,7 +46,8 @@ class Server:
         """Give what the server answers to a request that changes nothing.
 
         Raises:
-            IndexUnavailable: no address answers, or not with what was asked for.
+            IndexUnreachable: no address answers, or not with what was asked for.
+            RevisionGone: it is not there.
         """
         return self._send(doing, request, self.options.timeout_seconds)
 
@@ -58,7 +55,7 @@ class Server:
         """Give what the server answers to a request that may be sent twice without harm.
 
         Raises:
-            IndexUnavailable: no address answers, or it refuses.
+            IndexUnreachable: no address answers, or it refuses.
         """
         return self._send(doing, request, WRITES * self.options.timeout_seconds)
 
@@ -84,12 +81,12 @@ class Server:
             except UnexpectedResponse as error:
                 failed, why = error, _said(error)
                 if error.status_code == MISSING:
-                    raise CollectionGone(f"The index failed while {doing}: {why}") from error
+                    raise RevisionGone(f"The index failed while {doing}: {why}") from error
                 if error.status_code not in (None, TOO_MANY) and error.status_code < FAULT:
-                    raise IndexUnavailable(f"The index failed while {doing}: {why}") from error
+                    raise IndexUnreachable(f"The index failed while {doing}: {why}") from error
             wait = next(waits, None)
             if wait is None:
-                raise IndexUnavailable(f"The index failed while {doing}: {why}") from failed
+                raise IndexUnreachable(f"The index failed while {doing}: {why}") from failed
             LOG.warning("%s does not answer (%s), going on", _host(self.urls[place]), why)
             # Another thread may have found out the same, and gone on already.
             if place == self._first:

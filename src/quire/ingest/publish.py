@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quire.errors import BadRequest, BookBusy, DiskFull, IndexUnavailable, UnknownBook
+from quire.errors import (
+    BadRequest,
+    BookBusy,
+    DiskFull,
+    IndexUnavailable,
+    IndexUnreachable,
+    RevisionGone,
+    UnknownBook,
+)
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
     Manifest,
@@ -151,6 +159,8 @@ def disk_errors(library: Path) -> Iterator[None]:
     """Say in one sentence that the disk is full or cannot be written."""
     try:
         yield
+    except (IndexUnreachable, RevisionGone):
+        raise  # of a server, not of this disk
     except (sqlite3.DatabaseError, IndexUnavailable) as error:
         why = error.__cause__ or error
         raise DiskFull(f"The index cannot be written to {library}: {why}.") from error

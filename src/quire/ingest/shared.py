@@ -8,16 +8,18 @@ is embedded, wherever the last ingest ran.
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from quire.domain import Chunk
-from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
+from quire.errors import IndexMismatch, IndexUnavailable, IndexUnreachable, UnknownBook
 from quire.index.book import BATCH
 from quire.index.catalogue import SEAL, Catalogue, Kept
+from quire.index.qdrant import EdgeEngine
 from quire.index.remote import Checksum, ServerEngine, write_passages
 from quire.index.revision import (
     Manifest,
@@ -29,7 +31,7 @@ from quire.index.revision import (
 )
 from quire.index.seal import is_whole
 from quire.index.server import Server
-from quire.index.vectors import VectorStore, vector_key
+from quire.index.vectors import VectorStore
 from quire.ingest.chunk import embedding_text
 from quire.ingest.draft import Draft
 from quire.ingest.publish import (
@@ -107,11 +109,11 @@ def push_book(library: Path, name: str, server: Server) -> Moved:
             checksum = _renewed(catalogue, before, parts)
             return Moved(name, manifest.revision, manifest.chunks, checksum)
         kept = catalogue.begin(name, manifest.revision)
-        with VectorStore(folder / "embeddings.db") as store:
+        with closing(EdgeEngine(current / "shard")) as engine:
             written = write_passages(
                 server,
                 kept.collection,
-                _entries(current, manifest, store),
+                _entries(current, engine),
                 width=manifest.width,
                 average=manifest.average_length,
             )
@@ -183,12 +185,18 @@ def _revision(folder: Path) -> str | None:
     return manifest.revision if manifest else None
 
 
-def _entries(
-    current: Path, manifest: Manifest, store: VectorStore
-) -> Iterator[tuple[Chunk, str, Vectors]]:
-    for chunk in read_chunks(current):
-        text = embedding_text(chunk)
-        yield chunk, text, store.read(vector_key(manifest.embedder, text))
+def _entries(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Vectors]]:
+    """Give passages with their vectors as the embedded engine holds them.
+
+    An engine stretches what is not quite of length 1, each in its own way, and leaves alone what
+    another has stretched: so that both hold the same, to the last bit.
+    """
+    chunks = read_chunks(current)
+    while batch := list(islice(chunks, BATCH)):
+        held = engine.vectors([chunk.id for chunk in batch])
+        for chunk in batch:
+            if chunk.id in held:
+                yield chunk, embedding_text(chunk), held[chunk.id][1]
 
 
 def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, folder: Path) -> str:
@@ -204,7 +212,7 @@ def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, fo
         sealed = str(json.loads(parts[SEAL])["passages"])
         if draft.revision != manifest.revision or str(found) != sealed:
             shutil.rmtree(place, ignore_errors=True)
-            raise IndexUnavailable(damaged)
+            raise IndexUnreachable(damaged)
         check_room(folder, draft.sizes, manifest.width)
         build_index(draft, map(store.read, draft.keys), manifest.width)
         publish(folder, draft, manifest, parse_report(parts["report"].encode()))

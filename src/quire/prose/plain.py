@@ -18,8 +18,12 @@ ADMONITION = re.compile(r"^[ \t]*:{3,}[ \t]*([\w-]*)[ \t]*(?:\[([^\]]*)\]|(.*))$
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$", re.MULTILINE)
 ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~$])")
-INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Signs without ink: soft hyphens, joints of no width, and those that turn the writing round."""
+INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+"""Signs without ink: soft hyphens, joints of no width, those that turn the writing round, and the
+tags in which whole sentences can be hidden."""
 _MATH = re.compile(r"(?<!\\)\$\$?")
 _SPACE = re.compile(r"\s+")
 

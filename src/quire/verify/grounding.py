@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from quire.domain import PROVEN, Chunk, Citation, Claim, Hit, Verdict
 from quire.ports import Judge
+from quire.prose.inert import masked
 from quire.verify.claims import Piece
 from quire.verify.frames import statement_of, states_nothing
 from quire.verify.literal import judge_literal
@@ -48,7 +49,9 @@ def _about_the_same(
 
 def _judged(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> Claim:
     """Judge the words as they are and, if they do not stand so, without what frames them."""
-    passages = [hit.chunk.text for hit in hits]
+    # What can only be copied is compared as it stands; words have to be there for all to see.
+    shown = str if piece.is_block else masked
+    passages = [shown(hit.chunk.text) for hit in hits]
     cited = [number - 1 for number in piece.marks]
     stated = statement_of(piece)
     # What can only be copied is compared, whoever judges the rest.

@@ -139,7 +139,7 @@ async def test_an_answer_has_no_other_shape(
 
 
 async def test_a_very_long_answer_is_cut_to_ten_thousand_characters(tiny_data: Path) -> None:
-    text = " ".join([f"{LENS} [1]"] * 200)
+    text = "\n".join([f"- {LENS} [1]"] * 200)
     async with serving(build_services(tiny_data, model=says(text))) as client:
         body = await ask(client, PATH, query())
 

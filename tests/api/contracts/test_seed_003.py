@@ -215,7 +215,7 @@ async def test_usage_and_grounding_are_told_where_another_model_writes(tiny_data
     async with serving(build_services(tiny_data, model=model, options=marking)) as client:
         body = await ask(client, PATH, query())
 
-    assert body["usage"] == {"total_tokens": 99}
+    assert body["usage"] == {"total_tokens": 99, "cost_usd": None}
     assert body["grounding"] == {"is_fully_grounded": False, "unsupported_claims": [INVENTED]}
 
 

@@ -160,8 +160,8 @@ class Choice(Wire):
     """What is said."""
     logprobs: None = None
     """Nothing."""
-    finish_reason: Literal["stop"] = "stop"
-    """Why it ended."""
+    finish_reason: Literal["stop", "length"] = "stop"
+    """Why it ended; `length` if a language model broke off."""
 
 
 class Usage(Wire):
@@ -223,7 +223,7 @@ def completion_of(answer: Answer) -> Completion:
         id=_id(answer.id),
         created=int(answer.created_at.timestamp()),
         model=answer.book,
-        choices=[Choice(message=message)],
+        choices=[Choice(message=message, finish_reason=_finish(answer))],
         usage=_usage(answer),
         system_fingerprint=answer.revision,
         quire=_proof(answer),
@@ -263,7 +263,8 @@ class Chunks:
         rest = answer.text.removeprefix(self._said) + source_list(answer)
         if rest:
             yield self._chunk({"content": rest})
-        last = self._chunk({"annotations": [dump(one) for one in _annotations(answer)]}, "stop")
+        annotations = [dump(one) for one in _annotations(answer)]
+        last = self._chunk({"annotations": annotations}, _finish(answer))
         yield {**last, "quire": dump(_proof(answer))}
         if self._usage:
             yield {**self._head, "choices": [], "usage": dump(_usage(answer))}
@@ -271,6 +272,10 @@ class Chunks:
     def _chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return {**self._head, "choices": [choice]}
+
+
+def _finish(answer: Answer) -> Literal["stop", "length"]:
+    return "length" if "incomplete" in answer.notices else "stop"
 
 
 def lines_of(chunks: list[dict[str, Any]]) -> str:
@@ -335,8 +340,8 @@ def _title(chapter: str, section: str) -> str:
 
 
 def _usage(answer: Answer) -> Usage:
-    total = answer.tokens_used or 0
-    return Usage(prompt_tokens=total, completion_tokens=0, total_tokens=total)
+    total, written = answer.tokens_used or 0, answer.tokens_written
+    return Usage(prompt_tokens=total - written, completion_tokens=written, total_tokens=total)
 
 
 def _proof(answer: Answer) -> Proof:

@@ -61,7 +61,7 @@ async function loadBooks() {
   }
   ui.book.replaceChildren(...books.map((one) => new Option(one.title, one.book)));
   ui.books.hidden = books.length < 2;
-  ui.title.hidden = books.length > 1;
+  ui.title.classList.toggle("unseen", books.length > 1);
   const wanted = new URLSearchParams(location.search).get("book");
   const chosen = books.find((one) => one.book === wanted) ?? books[0];
   ui.book.value = chosen.book;
@@ -144,6 +144,7 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
     shown = path;
     // The pane is the landmark already.
     ui.article.replaceChildren(...ui.article.firstElementChild.childNodes);
+    await drawFormulas();
     document.title = `${ui.article.querySelector("h1").textContent} · ${ui.title.textContent}`;
   }
   const [published] = [...files].find(([, one]) => one === file) ?? [""];
@@ -157,6 +158,14 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
   if (words && goToSentence(words)) return;
   if (heading) heading.scrollIntoView();
   else ui.page.scrollTop = 0;
+}
+
+// They are rare and their reader is heavy, so that it is loaded only for them.
+async function drawFormulas() {
+  const formulas = ui.article.querySelectorAll(".math");
+  if (!formulas.length) return;
+  const { draw } = await import("./widget-math.js");
+  for (const one of formulas) one.replaceChildren(draw(one.textContent.trim(), one.matches(".block")));
 }
 
 /** Opens in this page what the chat cites, where this service can show it. */

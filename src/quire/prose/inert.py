@@ -1,0 +1,84 @@
+"""Markdown in which nothing leads anywhere and nothing is fetched: its words stay as they are."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_UNSEEN = re.compile(r"<(script|style|template|noscript)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.S | re.I)
+_FETCHING = re.compile(
+    r"</?(?:a|area|audio|base|button|embed|form|frame|iframe|image|img|input|link|meta|object"
+    r"|picture|source|svg|track|use|video)\b[^>]*>?",
+    re.I,
+)
+_STYLED = re.compile(r"<(\w+)\s[^>]*\b(?:style|on\w+|src|href|background)\s*=[^>]*>", re.I)
+_LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)"
+_TARGET = r"(?:<[^<>\n]*>|[^\s()<>]*(?:\([^()\s]*\)[^\s()<>]*)*)"
+_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
+_LINK = re.compile(rf"!?\[{_LABEL}\]\(\s*{_TARGET}{_TITLE}\s*\)")
+_DEFINITION = re.compile(r"^[ \t>]*\[[^\]\n]+\]:[ \t]*\S.*$", re.M)
+_AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>", re.I)
+_ADDRESS = re.compile(
+    r"\b(?:[a-z][a-z0-9+.-]{1,31}://|www\.)[^\s<>\"”“`|]*[^\s<>\"”“`|.,;:!?)\]]", re.I
+)
+_LISTING = re.compile(
+    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|(?<!`)(`+)(?!`).+?(?<!`)\2(?!`)",
+    re.S | re.M,
+)
+_UNREAD = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(\w+)\b[^>]*(?:display\s*:\s*none|visibility\s*:\s*hidden|\shidden\b|font-size\s*:\s*0)"
+    r"[^>]*>.*?(?:</\1\s*>|\Z)"
+    r"|^[ \t>]*\[[^\]\n]*\]:[ \t]*\S[^\n]*$",
+    re.S | re.I | re.M,
+)
+_BEHIND = re.compile(r"(?<=\]\()[^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?=\))")
+_NESTED = 3
+"""How deep labels may hold links of their own."""
+
+
+def inert(text: str) -> str:
+    """Give text without links, pictures and what else could call out; addresses become code.
+
+    Code is left as it is: nothing in it is followed.
+    """
+    held: list[str] = []
+
+    def hold(said: str) -> str:
+        held.append(said)
+        return f"\x00{len(held) - 1}\x00"
+
+    text = _CODE.sub(lambda found: hold(found[0]), text.replace("\x00", " "))
+    for pattern in (_COMMENT, _UNSEEN, _DEFINITION):
+        text = pattern.sub("", text)
+    for _ in range(_NESTED):
+        text = _LINK.sub(r"\1", text)
+    text = _AUTOLINK.sub(lambda found: hold(f"`{found[1]}`"), text)
+    text = _STYLED.sub("", _FETCHING.sub("", text))
+    text = _ADDRESS.sub(lambda found: hold(f"`{found[0]}`"), text)
+    return _put_back(text, held.__getitem__)
+
+
+@lru_cache(maxsize=1024)
+def masked(text: str) -> str:
+    """Give text of the same length without what its readers do not see: it can prove nothing.
+
+    That is what stands in comments and hidden elements, and behind the words of a link.
+    """
+    if not any(sign in text for sign in ("](", "<", "]:")):
+        return text
+    listings = [found.span() for found in _LISTING.finditer(text)]
+
+    def blank(found: re.Match[str], ink: str) -> str:
+        listed = any(start <= found.start() < end for start, end in listings)
+        return found[0] if listed else re.sub(r"[^\n]", ink, found[0])
+
+    text = _UNREAD.sub(lambda found: blank(found, " "), text)
+    return _BEHIND.sub(lambda found: blank(found, "-"), text)
+
+
+def _put_back(text: str, held: Callable[[int], str]) -> str:
+    while "\x00" in text:
+        text = re.sub(r"\x00(\d+)\x00", lambda found: held(int(found[1])), text)
+    return text
