@@ -7,16 +7,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from quire.errors import BadSettings, DiskFull
+from quire.compose.stores import Access as Access
+from quire.compose.stores import build_access as build_access
+from quire.compose.stores import build_databases as build_databases
+from quire.compose.stores import build_feedback as build_feedback
+from quire.compose.stores import build_journal as build_journal
+from quire.compose.stores import build_keys as build_keys
+from quire.compose.stores import build_threads as build_threads
+from quire.errors import BadSettings
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder
-from quire.ports import Answerer, Embedder, FeedbackStore, Judge, Library, Reader, ThreadStore
+from quire.ports import Answerer, Embedder, Judge, Library, Reader, ThreadStore
 from quire.settings import Settings
 
 if TYPE_CHECKING:
-    from quire.access.limits import Limiter
-    from quire.access.ring import Keyring
-    from quire.access.store import SqlKeyStore
     from quire.answer.budget import Spending
     from quire.answer.models import ModelFor, Writers
     from quire.answer.options import AnswerOptions
@@ -29,12 +33,9 @@ if TYPE_CHECKING:
     from quire.retrieve.calibrate import Calibration
     from quire.retrieve.evidence import EvidenceReader
     from quire.retrieve.search import Searcher
-    from quire.streams.journal import Journal
-    from quire.threads.database import Database
     from quire.threads.store import SqlThreadStore
 
 Say = Callable[[str], None]
-THREADS, STREAMS = "threads.db", "streams.db"
 DEPENDED_ON = {"embedder", "embedding", "model", "search", "answer", "llm", "books", "workflows"}
 """The settings by which an answer may differ."""
 
@@ -126,65 +127,6 @@ def ingest_book(
 
     with closing(server):
         return ingest_shared(server, library, book or book_name(source), embedder.id, run)
-
-
-def build_threads(settings: Settings) -> "SqlThreadStore":
-    """Make the store of conversations; nothing is opened yet."""
-    from quire.threads.store import SqlThreadStore
-
-    return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
-
-
-def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
-    """Make the store of what readers think, in the database of the conversations."""
-    from quire.threads.feedback import SqlFeedbackStore
-
-    return SqlFeedbackStore(threads)
-
-
-def build_keys(settings: Settings) -> "SqlKeyStore":
-    """Make the store of keys; nothing is opened yet."""
-    from quire.access.store import SqlKeyStore
-
-    return SqlKeyStore(_database(settings))
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What decides who may come in, and how often."""
-
-    ring: "Keyring"
-    limiter: "Limiter"
-
-
-def build_access(settings: Settings) -> Access:
-    """Make the keys and limits of a service; nothing is opened yet.
-
-    Raises:
-        BadSettings: `QUIRE_REDIS_URL` cannot be used.
-    """
-    from quire.access.limits import Limiter
-    from quire.access.ring import Keyring
-
-    redis = settings.redis_url.get_secret_value() if settings.redis_url else None
-    ring = Keyring(build_keys(settings), settings.access.refresh_seconds)
-    return Access(ring, Limiter(settings.limits, redis))
-
-
-def build_journal(settings: Settings) -> "Journal":
-    """Make the place where running streams are kept; nothing is opened yet."""
-    from quire.streams.journal import Journal
-
-    # A file of its own: what lives for minutes should not wait for what is kept for good.
-    return Journal(_database(settings, STREAMS))
-
-
-def build_databases(settings: Settings) -> "tuple[Database, ...]":
-    """Make every database that has tables of Quire; nothing is opened yet."""
-    from quire.threads.database import Database
-
-    urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
-    return tuple(Database(url, pool_size=0) for url in urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,14 +344,3 @@ def _remembering(embedder: Embedder, settings: Settings, cached: bool) -> Embedd
 
     size = settings.cache.embeddings if cached else 0
     return CachedEmbedder(embedder, size) if size else embedder
-
-
-def _database(settings: Settings, name: str = THREADS) -> str:
-    if settings.database_url:
-        return settings.database_url.get_secret_value()
-    folder = settings.data_dir.expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
-    return f"sqlite+aiosqlite:///{folder / name}"
