@@ -15,6 +15,7 @@ import os
 import statistics
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from quire.answer.models import Writer, Writers
 from quire.answer.options import AnswerOptions, LlmOptions
 from quire.answer.pipeline import Pipeline
 from quire.compose import Services, books_folder, build, build_judge
-from quire.evals.golden import GoldenResult, read_golden, run_golden
+from quire.errors import ModelError
+from quire.evals.golden import GoldenQuestion, GoldenResult, read_golden, run_golden
 from quire.ingest.pipeline import ingest
 from quire.settings import Settings
 from quire.testing.llama import LlamaServer
@@ -50,6 +52,7 @@ class Remembering(Model):
         """Ask `model`."""
         self._model = model
         self._said: dict[str, list[TResponseStreamEvent]] = {}
+        self._failed: dict[str, Exception] = {}
 
     async def get_response(self, *given: Any, **more: Any) -> ModelResponse:
         """Answer in one piece."""
@@ -60,15 +63,20 @@ class Remembering(Model):
     ) -> AsyncIterator[TResponseStreamEvent]:
         """Answer piece by piece."""
         key = hashlib.sha256(json.dumps(given[:2]).encode()).hexdigest()
-        if key in self._said:
-            for event in self._said[key]:
-                yield event
+        if key not in self._said:
+            said = self._said.setdefault(key, [])
+            try:
+                async for event in self._model.stream_response(*given, **more):
+                    said.append(event)
+                    yield event
+            except ModelError as error:  # cut off at the limit of tokens, say
+                self._failed[key] = error
+                raise
             return
-        said = []
-        async for event in self._model.stream_response(*given, **more):
-            said.append(event)
+        for event in self._said[key]:
             yield event
-        self._said[key] = said
+        if key in self._failed:
+            raise self._failed[key]
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,21 @@ class Variant:
     writers: Writers
 
 
-def row(variant: Variant, results: list[GoldenResult], *, timed: bool) -> list[str]:
+async def asked(questions: list[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
+    """Give the answers; a question whose model failed has none."""
+    results = []
+    for question in questions:
+        with suppress(ModelError):
+            results += await run_golden([question], pipeline, None)
+    return results
+
+
+def row(
+    variant: Variant, questions: list[GoldenQuestion], results: list[GoldenResult], *, timed: bool
+) -> list[str]:
     """Sum up how the questions were answered."""
     covered = [one for one in results if one.question.kind != "uncovered"]
+    wanted = sum(one.kind != "uncovered" for one in questions)
     uncovered = [one for one in results if one.question.kind == "uncovered"]
     answers = [one.answer for one in results]
     shown = sum(c.verdict in ("supported", "partly") for a in answers for c in a.claims)
@@ -92,8 +112,9 @@ def row(variant: Variant, results: list[GoldenResult], *, timed: bool) -> list[s
     return [
         variant.name,
         variant.judge,
-        f"{sum(one.right for one in covered)} of {len(covered)}",
+        f"{sum(one.right for one in covered)} of {wanted}",
         f"{sum(not one.answer.confidence.should_answer for one in covered)}",
+        str(len(questions) - len(results)),
         f"{sum(one.right for one in uncovered)} of {len(uncovered)}",
         str(shown + withheld),
         f"{shown} ({shown / max(1, shown + withheld):.0%})",
@@ -105,8 +126,8 @@ def row(variant: Variant, results: list[GoldenResult], *, timed: bool) -> list[s
 
 async def measure(weights: Path, name: str, data: Path, every: int) -> None:
     table = Table(
-        "model", "judge", "right", "refused", "off-book refused", "sentences", "proven, shown",
-        "withheld", "tokens", "time",
+        "model", "judge", "right", "refused", "failed", "off-book refused", "sentences",
+        "proven, shown", "withheld", "tokens", "time",
     )  # fmt: skip
     questions = read_golden(GOLDEN)[::every]
     with LlamaServer(weights, threads=THREADS, context=8_192) as server:
@@ -128,9 +149,9 @@ async def measure(weights: Path, name: str, data: Path, every: int) -> None:
         async with build(settings) as services:
             for variant in variants(services, name):
                 pipeline = answering(services, variant)
-                results = await run_golden(questions, pipeline, None)
+                results = await asked(questions, pipeline)
                 timed = variant.judge == "strict" and len(variant.writers.each) == 1
-                table.add_row(*row(variant, results, timed=timed))
+                table.add_row(*row(variant, questions, results, timed=timed))
                 if variant.name == name and variant.judge == "strict":
                     invented = [c.text for one in results for c in one.answer.withheld]
                 console = Console(width=150)

@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Talk to a book with the openai client.")
     parser.add_argument("questions", nargs="+")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Quire is served")
-    parser.add_argument("--key", default="", help="a key, if the service wants one")
+    parser.add_argument("--key", default="none", help="a key, if the service wants one")
     parser.add_argument("--book", help="one of /v1/models; by default the first")
     return parser.parse_args()
 

@@ -271,6 +271,15 @@ async def test_keys_and_limits_hold_here_too(services: Services) -> None:
     assert int(often.value.response.headers["retry-after"]) > 0
 
 
+async def test_a_service_that_wants_no_key_takes_any_word_for_one(services: Services) -> None:
+    async with client_of(services, key="none", **access(mode="open")) as client:
+        reply = await ask(client, LENS)
+        with pytest.raises(openai.AuthenticationError):
+            await ask(client.with_options(api_key="qk_gone"), LENS)
+
+    assert "concentric rings" in (reply.choices[0].message.content or "")
+
+
 async def test_a_failure_in_a_stream_is_its_last_chunk(services: Services) -> None:
     async def breaks() -> None:
         raise ModelUnavailable("The model cannot be used right now.")

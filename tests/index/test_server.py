@@ -54,10 +54,8 @@ def shelf(server: Server, default: str | None = None) -> ServerLibrary:
 
 
 def test_a_server_without_books_says_so(server: Server) -> None:
-    host = server.urls[0].removeprefix("http://")
-
     assert shelf(server).books() == []
-    with pytest.raises(UnknownBook, match=f"No book has been ingested into {host} yet"):
+    with pytest.raises(UnknownBook, match="No book has been ingested yet"):
         shelf(server).open(None)
     with pytest.raises(UnknownBook, match=r"no book 'tiny'\. None has been ingested yet"):
         shelf(server).open("tiny")

@@ -12,6 +12,7 @@ from quire.errors import BadRequest
 Scope = Literal["ask", "ingest", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 NAME_LENGTH = 64
+PREFIX = "qk_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Key:
 
 def mint_secret(*, publishable: bool) -> str:
     """Make a new secret: 256 random bits behind a prefix that leak scanners can look for."""
-    return f"qk_{'pub_' if publishable else ''}{secrets.token_urlsafe(32)}"
+    return f"{PREFIX}{'pub_' if publishable else ''}{secrets.token_urlsafe(32)}"
 
 
 def digest_of(secret: str) -> str:

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
 from quire import conversation
-from quire.access.keys import SCOPES, Key, Scope
+from quire.access.keys import PREFIX, SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
 from quire.errors import BadRequest, KeyNeeded, NotAllowed, UnknownBook, WrongHost, WrongKey
@@ -123,7 +123,7 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
             owner=None,
             origin=origin,
         )
-    key = await _key(headers, ring, origin)
+    key = await _key(headers, ring, origin, needed=settings.access.mode != "open")
     if key is None and settings.access.mode != "open":
         raise KeyNeeded("This service answers only with a key.")
     kind: Kind = "anonymous" if key is None else "publishable" if key.publishable else "secret"
@@ -179,10 +179,11 @@ def _host(headers: Headers) -> str:
         return ""
 
 
-async def _key(headers: Headers, ring: Keyring, origin: str) -> Key | None:
+async def _key(headers: Headers, ring: Keyring, origin: str, *, needed: bool) -> Key | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     secret = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
-    if not secret:
+    # Chat clients always send some word; where none is needed, one that cannot be a key is none.
+    if not secret or not (needed or secret.startswith(PREFIX)):
         return None
     key = await ring.find(secret)
     if key is None:

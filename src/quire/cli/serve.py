@@ -30,6 +30,9 @@ BACKLOG = 2048
 KEEP_ALIVE = 75
 """Seconds a connection may rest; longer than nginx keeps it (60), or both may meet in the middle: a
 question that is sent while the service closes the connection is lost."""
+SILENT = 60
+"""Seconds after which a worker that says nothing is taken for hung: on a busy machine one that
+loads its models says nothing for longer than the usual five."""
 SPARE = 5
 """Seconds that a service which was told to stop has beyond the draining of streams."""
 
@@ -120,6 +123,7 @@ def _serve(settings: Settings, console: Console) -> None:
             timeout_keep_alive=KEEP_ALIVE,
             # The streams end by themselves before that; this is for what does not.
             timeout_graceful_shutdown=int(settings.stream.drain_seconds) + SPARE,
+            timeout_worker_healthcheck=SILENT,
         )
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
