@@ -18,9 +18,8 @@ ALLOWED = (
 )
 HARM = """(allowed) => {
   const answer = document.querySelector("quire-chat").shadowRoot.querySelector("[part=answer]");
-  // Buttons that copy code and the signs of links are the chat's own.
-  const own = ".code button, a > svg[aria-hidden=true]";
-  const all = [...answer.querySelectorAll("*")].filter((one) => !one.closest(own));
+  // Buttons that copy code are the chat's own.
+  const all = [...answer.querySelectorAll("*")].filter((one) => !one.closest(".code button"));
   const prose = all.filter((one) => !one.closest("math, .katex-error"));
   const links = all.filter((one) => one.localName === "a");
   return {

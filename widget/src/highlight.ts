@@ -14,24 +14,9 @@ export function goToSentence(url: string): Range | Element | null {
   const target = range ? blockOf(range.startContainer) : anchor;
   if (!target) return null;
   for (let box = target.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
-  target.scrollIntoView({ block: range ? "center" : "start", behavior: "instant" });
-  if (range) centre(range, scrollerOf(target));
+  scrollTo(target, range);
   focusOn(target);
   return range ?? target;
-}
-
-// A sentence can stand at the end of a paragraph that is longer than the window.
-function centre(range: Range, scroller: Element): void {
-  const { top, height } = range.getBoundingClientRect();
-  scroller.scrollBy({ top: top + height / 2 - innerHeight / 2, behavior: "instant" });
-}
-
-function scrollerOf(target: Element): Element {
-  for (let box = target.parentElement; box; box = box.parentElement) {
-    const scrolls = box.scrollHeight > box.clientHeight && /auto|scroll/.test(getComputedStyle(box).overflowY);
-    if (scrolls) return box;
-  }
-  return document.scrollingElement ?? document.documentElement;
 }
 
 function findIn(where: string, named: NonNullable<ReturnType<typeof namedBy>>): Range | null {
@@ -45,6 +30,17 @@ function findIn(where: string, named: NonNullable<ReturnType<typeof namedBy>>): 
   range.setStart(first.node, first.offset);
   range.setEnd(last.node, last.offset + 1);
   return range;
+}
+
+// To the words themselves: their paragraph may be taller than the window.
+function scrollTo(target: HTMLElement, range: Range | null): void {
+  const before = target.style.scrollMarginTop;
+  if (range) {
+    const within = range.getBoundingClientRect().top - target.getBoundingClientRect().top;
+    target.style.scrollMarginTop = `${innerHeight / 3 - within}px`;
+  }
+  target.scrollIntoView({ block: "start", behavior: "instant" });
+  target.style.scrollMarginTop = before;
 }
 
 function mark(range: Range): void {
@@ -69,7 +65,7 @@ function addStyle(): void {
   document.adoptedStyleSheets.push(sheet);
 }
 
-function anchorOf(url: string): Element | null {
+function anchorOf(url: string): HTMLElement | null {
   const id = decodeURIComponent(new URL(url, location.href).hash.slice(1).split(":~:")[0] ?? "");
   return id ? document.getElementById(id) : document.querySelector("h1");
 }
@@ -84,8 +80,8 @@ function blockOf(node: Node): HTMLElement | null {
 }
 
 // So that reading goes on from there, also by keyboard and screen reader.
-function focusOn(target: Element): void {
-  if (!(target instanceof HTMLElement) || target.hasAttribute("tabindex")) return;
+function focusOn(target: HTMLElement): void {
+  if (target.hasAttribute("tabindex")) return;
   target.tabIndex = -1;
   target.addEventListener("blur", () => target.removeAttribute("tabindex"), { once: true });
   target.focus({ preventScroll: true });

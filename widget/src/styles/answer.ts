@@ -18,7 +18,7 @@ export const answer = css`
     background: var(--tint);
     overflow-wrap: anywhere;
   }
-  .asked [dir] {
+  .asked [dir]:not(.clip) {
     display: block;
     white-space: pre-line;
   }
