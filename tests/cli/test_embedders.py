@@ -148,7 +148,7 @@ async def test_the_service_starts_without_its_embedder_and_is_ready_once_it_is_b
             after = await client.get("/ready")
 
     assert before.status_code == 503
-    assert "answers 503" in before.json()["parts"]["embedder"]["detail"]
+    assert before.json()["parts"]["embedder"]["detail"] == "The book cannot be searched right now."
     assert (refused.status_code, refused.json()["code"]) == (503, "EmbedderUnreachable")
     assert refused.headers["retry-after"]
     assert after.status_code == 200

@@ -50,7 +50,7 @@ def revision_of(folder: Path, book: str) -> Path:
 
 def test_an_empty_library_has_no_books_and_says_so(folder: Path) -> None:
     assert shelf(folder).books() == []
-    with pytest.raises(UnknownBook, match=rf"^No book has been ingested into {folder.parent} yet"):
+    with pytest.raises(UnknownBook, match=r"^No book has been ingested yet\.$"):
         shelf(folder).open(None)
     with pytest.raises(UnknownBook, match=r"no book 'lamps'\. None has been ingested yet\.$"):
         shelf(folder).open("lamps")
