@@ -58,7 +58,7 @@ async def test_a_retryable_failure_says_when_to_come_back(tiny: Services) -> Non
 
             assert reply.status_code == 503
             assert reply.headers["retry-after"] == "5"
-            assert reply.json()["detail"] == "The model is away."
+            assert reply.json()["detail"] == "The model cannot be used right now."
             assert reply.json()["request_id"] == reply.headers["x-request-id"]
 
 
@@ -130,7 +130,7 @@ async def test_health_and_readiness(client: httpx.AsyncClient) -> None:
     ready = await client.get("/ready")
 
     assert ready.status_code == 200
-    assert set(ready.json()["parts"]) == {"index", "store", "embedder"}
+    assert set(ready.json()["parts"]) == {"index", "store", "embedder", "model"}
     assert all(part["latency_ms"] >= 0 for part in ready.json()["parts"].values())
 
 
