@@ -42,7 +42,17 @@ async def test_the_service_does_what_its_openapi_document_says(
     assert int(re.findall(r"(\d+) generated", said)[-1]) >= AT_LEAST
 
 
+# Its own list has no 413: a request that breaks a rule on length may be too long to be read, too.
+REJECTED = """\
+[checks]
+negative_data_rejection.expected-statuses = [
+  "400", "401", "403", "404", "405", "406", "413", "415", "422"
+]
+"""
+
+
 async def _schemathesis(address: str, key: str, folder: Path) -> tuple[int | None, str]:
+    (folder / "schemathesis.toml").write_text(REJECTED)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"),
         *("--header", f"Authorization: Bearer {key}", "--checks", "all", "--phases", PHASES),
