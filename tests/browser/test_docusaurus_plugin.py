@@ -1,10 +1,12 @@
 """The sample book built by the real Docusaurus with the plugin, and driven on its pages."""
 
+import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 from lxml import html
 from playwright.async_api import Browser, expect
@@ -52,7 +54,21 @@ async def origin(
         for page in folder.rglob("*.html"):
             text = page.read_text("utf-8")
             page.write_text(text.replace(SERVER, service.address).replace(KEY, key), "utf-8")
+        await known(service.address, origin)
         yield origin
+
+
+async def known(address: str, origin: str) -> None:
+    """Wait until the running service has read the new key: before, no page of the site may ask."""
+    asks = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    async with httpx.AsyncClient() as client, asyncio.timeout(60):
+        while not await allows(client, address, asks):  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+
+
+async def allows(client: httpx.AsyncClient, address: str, asks: dict[str, str]) -> bool:
+    reply = await client.options(f"{address}/widget/stream", headers=asks)
+    return "access-control-allow-origin" in reply.headers
 
 
 def test_one_line_puts_the_chat_on_every_page(built: Path) -> None:
