@@ -61,6 +61,7 @@ class OutsideModel(Model):
         try:
             async with self._budget.wait(self._options.first_token_seconds):
                 response = await self._model.get_response(*given, **more)
+        # Providers behind LiteLLM raise what they like; our own code is not in here.
         except Exception as error:
             raise model_error(self._name, error) from error
         self._budget.count(response.usage.input_tokens, response.usage.output_tokens)
@@ -112,7 +113,7 @@ class OutsideModel(Model):
                         event = await anext(events)
                 except StopAsyncIteration:
                     return
-                except Exception as error:
+                except Exception as error:  # as above
                     raise model_error(self._name, error) from error
                 if getattr(event, "delta", None):
                     patience = self._options.idle_seconds

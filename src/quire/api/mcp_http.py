@@ -1,7 +1,6 @@
 """The MCP server over HTTP, at `/mcp`, behind the same door as every other address."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -10,7 +9,6 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from quire.access.options import is_loopback
 from quire.access.ring import Keyring
 from quire.api.callers import Caller
 from quire.api.problems import refusal
@@ -55,7 +53,3 @@ class McpOverHttp:
         origin = headers.get("origin")
         if origin and origin not in self._origins and not self._ring.allows(origin):
             raise NotAllowed("Pages of this site may not call the tools.")
-        # A page may give its own name the address of this machine; its browser then says that name.
-        named = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-        if caller.kind == "local" and named and not is_loopback(named):
-            raise NotAllowed(f"Without a key, the tools are not called by the name {named}.")
