@@ -31,7 +31,8 @@ from quire.index.revision import current_revision, read_chunks
 from quire.ingest.chunk import embedding_text
 from quire.ingest.pipeline import ingest
 from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.search import fuse, passages_of
+from quire.retrieve.fuse import fuse
+from quire.retrieve.search import passages_of
 from quire.settings import Settings
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
@@ -100,7 +101,7 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
 
     def search() -> None:
         rankings = index.rank(text, vector, filters=Filters(), depth=options.depth)
-        index.fetch(fuse(rankings, options)[:12])
+        index.fetch(list(fuse(rankings, options))[:12])
 
     spent["index search"] = timed(search)
     spent["whole"], answer = await timed_async(ask(services, text))

@@ -9,39 +9,12 @@ from quire.ports import Rankings
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher, context, floor_of, fuse, passages_of, reorder
+from quire.retrieve.search import Searcher, context, floor_of, passages_of, reorder, standing
 from quire.testing import HashEmbedder, WordReader
 from quire.testing.services import PLAIN_CALIBRATION
 from tests.verify.samples import Shelf, chunk_of, hit_of
 
 OPTIONS = SearchOptions()
-
-
-def test_what_both_rankings_like_comes_first() -> None:
-    rankings = Rankings(dense=[("a", 0.9), ("b", 0.8)], keyword=[("b", 5.0), ("c", 4.0)])
-
-    assert fuse(rankings, OPTIONS)[0] == "b"
-
-
-def test_what_the_rankings_like_alike_falls_by_id() -> None:
-    same = SearchOptions(keyword_weight=1)
-
-    assert fuse(Rankings(dense=[("b", 0.9)], keyword=[("a", 5.0)]), same) == ["a", "b"]
-    assert fuse(Rankings(dense=[("a", 0.9)], keyword=[("b", 5.0)]), same) == ["a", "b"]
-
-
-def test_the_keyword_ranking_counts_by_its_weight() -> None:
-    rankings = Rankings(dense=[("meaning", 0.9)], keyword=[("words", 5.0)])
-
-    light = fuse(rankings, SearchOptions(keyword_weight=0.5))
-    heavy = fuse(rankings, SearchOptions(keyword_weight=2))
-
-    assert light == ["meaning", "words"]
-    assert heavy == ["words", "meaning"]
-
-
-def test_empty_rankings_give_nothing() -> None:
-    assert fuse(Rankings(dense=[], keyword=[]), OPTIONS) == []
 
 
 def test_the_floor_is_the_cosine_of_the_tail() -> None:
@@ -68,7 +41,34 @@ def test_a_passage_without_a_sentence_is_kept_where_the_search_put_it() -> None:
     hits = [replace(hit_of(text), rank=rank) for rank, text in enumerate(("One.", "$$"), start=1)]
     evidence = EvidenceReader(WordReader()).rank("one", passages_of(hits)[:1], TermStatistics())
 
-    assert [hit.chunk.text for hit in reorder(hits, evidence, 2)] == ["One.", "$$"]
+    same = {hit.chunk.id: 1.0 for hit in hits}
+    assert [hit.chunk.text for hit in reorder(hits, same, evidence, 2)] == ["One.", "$$"]
+
+
+def test_a_sentence_that_fits_a_little_more_overtakes_only_what_is_close() -> None:
+    hits = [
+        replace(hit_of(text, identity=text), rank=rank)
+        for rank, text in enumerate(("A lens.", "A lamp and a lens."), start=1)
+    ]
+    evidence = EvidenceReader(WordReader()).rank(
+        "lamp lens", passages_of(hits), TermStatistics(), glance=()
+    )
+    close = {"A lens.": 2.0, "A lamp and a lens.": 1.9}
+    far = {"A lens.": 20.0, "A lamp and a lens.": 1.9}
+
+    assert reorder(hits, close, evidence, 1)[0].chunk.text == "A lamp and a lens."
+    assert reorder(hits, far, evidence, 1)[0].chunk.text == "A lens."
+
+
+def test_exercises_and_what_was_not_found_stand_last() -> None:
+    hits = [
+        hit_of("One.", identity="a"),
+        hit_of("Why?", identity="b", role="exercises"),
+        hit_of("Cited before.", identity="c"),
+    ]
+
+    assert standing(hits, {"a": 4.0, "b": 7.0}) == {"a": 4.0, "b": 4.0, "c": 4.0}
+    assert standing(hits[2:], {}) == {"c": 0.0}
 
 
 async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:

@@ -10,7 +10,6 @@ class SearchOptions(BaseModel):
 
     depth: int = Field(40, ge=10, le=500)
     """How many chunks each ranking contributes."""
-    keyword_weight: float = Field(0.6, ge=0, le=10)
-    """Weight of the keyword ranking; the ranking by meaning has weight 1."""
-    rank_constant: int = Field(20, ge=1, le=1000)
-    """The k of reciprocal rank fusion: a higher value flattens the difference between ranks."""
+    keyword_weight: float = Field(5.0, ge=0, le=100)
+    """What the best passage by keywords counts, and others in proportion, in spreads of the ranking
+    by meaning."""

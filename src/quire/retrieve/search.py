@@ -1,7 +1,7 @@
 """Find the passages that answer a question: by meaning and by keywords, fused, read, calibrated."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quire.domain import Chunk, Filters, Hit
@@ -15,15 +15,18 @@ from quire.retrieve.calibrate import (
     similarity_of,
 )
 from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
+from quire.retrieve.fuse import fuse
 from quire.retrieve.options import SearchOptions
 
 SPARE = 3
 """How many hits more than asked for are read; the reader may prefer one of them."""
 SAME_COSINE, SAME_WORDS = 0.97, 0.9
 """Passages this close, with this share of their words in common, say the same."""
-READER_WEIGHT = 1.3
-"""What the rank of its best sentence counts for a passage, beside its rank in the search: fitted on
+READER_WEIGHT = 0.3
+"""What a unit of the reader's score counts for a passage, beside its score in the search: chosen on
 the questions of two textbooks."""
+LEAST_READ = -8.0
+"""The reader's score of a passage that says nothing to the question; worse is no worse."""
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
 
@@ -77,25 +80,32 @@ class Searcher:
 
     def _find(
         self, index: Index, question: str, filters: Filters, count: int, also: Sequence[str]
-    ) -> tuple[list[Hit], Rankings]:
-        """Give the best of both rankings, and what they are, before anything is read."""
+    ) -> tuple[list[Hit], dict[str, float], Rankings]:
+        """Give the best of both rankings, their scores, and the rankings, before any is read."""
         vector = self.embedder.embed_query(question)
         rankings = index.rank(question, vector, filters=filters, depth=self.options.depth)
-        order = fuse(rankings, self.options)
-        found = _distinct(index.fetch(order[: count + SPARE]))
+        scores = fuse(rankings, self.options)
+        found = _distinct(index.fetch(list(scores)[: count + SPARE]))
         # Exercises last: they have the words of a question, but no answer.
         found = sorted(found, key=lambda pair: pair[0].role == "exercises")[:count]
         more = index.fetch(also) if also else ()
         found = _distinct([*found, *(one for one in more if filters.allow(one[0]))])
-        return [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)], rankings
+        hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
+        return hits, standing(hits, scores), rankings
 
     def _read(
-        self, index: Index, question: str, hits: list[Hit], top_k: int, glance: Sequence[int]
+        self,
+        index: Index,
+        question: str,
+        hits: list[Hit],
+        scores: Mapping[str, float],
+        top_k: int,
+        glance: Sequence[int],
     ) -> tuple[list[Hit], list[Evidence]]:
         """Read a few more hits than asked for, and keep those whose sentences answer best."""
         passages = passages_of(hits)
         evidence = self.evidence.rank(question, passages, index.statistics, glance=glance)
-        kept = reorder(hits, evidence, top_k)
+        kept = reorder(hits, scores, evidence, top_k)
         return kept, self.evidence.rank(question, passages_of(kept), index.statistics)
 
     async def look(
@@ -108,12 +118,14 @@ class Searcher:
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
         # Other questions go on meanwhile: models release the interpreter lock, servers take time.
-        hits, rankings = await asyncio.to_thread(
+        hits, scores, rankings = await asyncio.to_thread(
             self._find, index, question, filters, top_k + SPARE, also
         )
         # What was cited before stands last, and must not be passed over for what comes first.
         glance = () if also else GLANCE
-        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k, glance)
+        hits, evidence = await asyncio.to_thread(
+            self._read, index, question, hits, scores, top_k, glance
+        )
         return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
@@ -124,20 +136,30 @@ class Searcher:
         )
 
 
-def reorder(hits: Sequence[Hit], evidence: Sequence[Evidence], top_k: int) -> list[Hit]:
-    """Join the order of the search with the order of the best sentences, and keep the best."""
-    best: dict[int, int] = {}
+def standing(hits: Sequence[Hit], scores: Mapping[str, float]) -> dict[str, float]:
+    """Give what the search says for each hit; exercises, and what it did not find, stand last."""
+    last = min((scores[hit.chunk.id] for hit in hits if hit.chunk.id in scores), default=0.0)
+    return {
+        hit.chunk.id: last if hit.chunk.role == "exercises" else scores.get(hit.chunk.id, last)
+        for hit in hits
+    }
+
+
+def reorder(
+    hits: Sequence[Hit], scores: Mapping[str, float], evidence: Sequence[Evidence], top_k: int
+) -> list[Hit]:
+    """Add what the reader says of the best sentences to what the search says, and keep the best."""
+    best: dict[int, float] = {}
     for one in evidence:
-        best.setdefault(one.passage.number, len(best) + 1)
-    # A passage may be without a sentence: a lone picture, say.
-    joined = sorted(
-        hits,
-        key=lambda hit: (
-            -(1 / hit.rank + READER_WEIGHT / best.get(hit.rank, len(hits) + 1)),
-            hit.rank,
-        ),
-    )
-    return [replace(hit, rank=rank) for rank, hit in enumerate(joined[:top_k], start=1)]
+        number = one.passage.number
+        best[number] = max(one.score, best.get(number, LEAST_READ))
+
+    def joined(hit: Hit) -> float:
+        # A passage may be without a sentence: a lone picture, say.
+        return scores[hit.chunk.id] + READER_WEIGHT * best.get(hit.rank, LEAST_READ)
+
+    order = sorted(hits, key=lambda hit: (-joined(hit), hit.rank))
+    return [replace(hit, rank=rank) for rank, hit in enumerate(order[:top_k], start=1)]
 
 
 def context(chunk: Chunk) -> str:
@@ -170,16 +192,6 @@ def floor_of(rankings: Rankings) -> float:
     """Give the cosine of passages that are merely in the same book."""
     tail = [score for _, score in rankings.dense[FLOOR_RANK:]] or [0.0]
     return sum(tail) / len(tail)
-
-
-def fuse(rankings: Rankings, options: SearchOptions) -> list[str]:
-    """Join the rankings by weighted reciprocal ranks; ties fall by id, the same everywhere."""
-    scores: dict[str, float] = {}
-    for ranking, weight in ((rankings.dense, 1.0), (rankings.keyword, options.keyword_weight)):
-        for place, (identity, _) in enumerate(ranking, start=1):
-            gain = weight / (options.rank_constant + place)
-            scores[identity] = scores.get(identity, 0.0) + gain
-    return sorted(scores, key=lambda identity: (-scores[identity], identity))
 
 
 def _hit(vector: Vectors, chunk: Chunk, own: Vectors, rank: int) -> Hit:
