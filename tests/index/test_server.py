@@ -114,6 +114,33 @@ def test_what_another_host_begins_is_left_alone_for_a_day(
     assert catalogue.all("tiny") == [current]
 
 
+@pytest.mark.parametrize("step", ["seal", "point_to"])
+def test_two_hosts_that_ingest_at_once_leave_a_book_that_can_be_read(
+    server: Server, tmp_path: Path, books: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    push_book(books, "tiny", server)
+    source = write_tiny_book(tmp_path / "source")
+    hosts = [tmp_path / "one", tmp_path / "other"]
+    for host in hosts:
+        shutil.copytree(books, host)
+        (source / "docs/intro.md").write_text(f"# By {host.name}\n\nWritten there.\n")
+        ingest(source, host, HashEmbedder(), book="tiny")
+    done = getattr(Catalogue, step)
+
+    def overtaken(self: Catalogue, *given: object) -> object:
+        """The other host does all of it between this step and the next."""
+        said = done(self, *given)
+        monkeypatch.setattr(Catalogue, step, done)
+        push_book(hosts[1], "tiny", server)
+        return said
+
+    monkeypatch.setattr(Catalogue, step, overtaken)
+    push_book(hosts[0], "tiny", server)
+
+    index = shelf(server).open("tiny")
+    assert index.page("docs/intro.md")[0].text == "Written there."
+
+
 def test_a_book_that_was_made_from_other_bytes_that_say_the_same_is_not_written_again(
     server: Server, tmp_path: Path, books: Path
 ) -> None:
