@@ -23,6 +23,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -131,11 +132,12 @@ def build(target: str, serving: str, size: int) -> dict[str, float]:
     begun, used = time.perf_counter(), cpu_seconds(serving)
     own = cpu_seconds()
     if target.startswith("http"):
-        from quire.index.remote import write_passages
+        from quire.index import remote
         from quire.index.server import Server
 
         server = Server(target, IndexOptions(timeout_seconds=60))
-        write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
+        remote.SETTLE = inf  # what is asked afterwards is the index that the server ends with
+        remote.write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
     else:
         from quire.index.qdrant import build_shard
 
