@@ -69,7 +69,9 @@ class Catalogue:
     def manifests(self, kept: Iterable[Kept]) -> list[Manifest]:
         """Give what is recorded of revisions; those of another version are left out."""
         wanted = {one.collection for one in kept}
-        pieces = self._scroll(_where(part="manifest")) if wanted else ()
+        # Of one it is asked for alone; of more, all are read and the others left.
+        only = {"collection": next(iter(wanted))} if len(wanted) == 1 else {}
+        pieces = self._scroll(_where(part="manifest", **only)) if wanted else ()
         texts = (piece["text"] for piece in pieces if piece["collection"] in wanted)
         found = (parse_manifest(text) for text in texts)
         return sorted((one for one in found if one), key=lambda manifest: manifest.book)
