@@ -164,7 +164,7 @@ def measure(peer: Peer, made: Path, work: Path, asked: Sequence[Query]) -> Measu
     "--environments",
     type=click.Path(path_type=Path),
     default=ROOT / ".peers",
-    help="Folder that environments are kept in; 2 GB.",
+    help="Folder that environments are kept in; 3 GB.",
 )
 def main(
     shared: Path,
