@@ -90,10 +90,10 @@ bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen
 bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
 	$(BIN)/python benchmarks/faults.py
 
-bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and half an hour
+bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and 3 GB (first PEERS=--prepare)
 	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 
-bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; needs an hour and 10 GB
+bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; goes on where it was stopped
 	$(UV) pip install -q --python $(BIN)/python -e '.[bench,qdrant]'
 	$(BIN)/python benchmarks/growth.py --svg docs/growth.svg $(GROWTH)
 
@@ -110,7 +110,7 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
-	rm -rf $(VENV) .quire .node .models
+	rm -rf $(VENV) .quire .node .models .growth .peers
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

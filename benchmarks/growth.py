@@ -3,6 +3,9 @@
     make bench-growth
     make bench-growth GROWTH='--sizes 1000 --sizes 10000 --engine embedded'
 
+What was measured is kept, in `.growth/figures.jsonl`: run again, only what is missing there is
+measured, and `--sizes 1000000 --engine server` measures that alone.
+
 Chunks are made up: words by Zipf's law, vectors around a thousand centres. That costs an engine
 what a book of that size costs, while nothing has to be embedded, which would take a day for a
 million. Every index is written by one process and asked by another, so that memory is their own.
@@ -20,6 +23,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,6 +41,7 @@ from quire.ports import Vectors
 from quire.retrieve.options import SearchOptions
 
 ROOT = Path(__file__).parent.parent
+ENGINES = ("embedded", "server")
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 WIDTH = 384
 WORDS, VOCABULARY, CENTRES = 100, 20_000, 1_000
@@ -127,11 +132,12 @@ def build(target: str, serving: str, size: int) -> dict[str, float]:
     begun, used = time.perf_counter(), cpu_seconds(serving)
     own = cpu_seconds()
     if target.startswith("http"):
-        from quire.index.remote import write_passages
+        from quire.index import remote
         from quire.index.server import Server
 
         server = Server(target, IndexOptions(timeout_seconds=60))
-        write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
+        remote.SETTLE = inf  # what is asked afterwards is the index that the server ends with
+        remote.write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
     else:
         from quire.index.qdrant import build_shard
 
@@ -210,6 +216,12 @@ def measure(engine: str, size: int) -> dict[str, Any]:
         return {"engine": engine, "size": size, "disk_mb": disk_mb(kept)} | figures
 
 
+def kept_rows(file: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """Give what was measured before, by engine and size."""
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return {(row["engine"], row["size"]): row for row in map(json.loads, lines)}
+
+
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw the four curves, all by the logarithm of both."""
     import matplotlib as mpl
@@ -243,14 +255,19 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 @click.command()
 @click.option("--sizes", multiple=True, type=click.IntRange(1), default=SIZES, show_default=True)
-@click.option("--engine", multiple=True, type=click.Choice(["embedded", "server"]))
-@click.option("--out", type=click.Path(path_type=Path), help="File that figures are added to.")
+@click.option("--engine", multiple=True, type=click.Choice(ENGINES))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=ROOT / ".growth" / "figures.jsonl",
+    help="File that figures are added to; what stands in it is not measured again.",
+)
 @click.option("--svg", type=click.Path(path_type=Path), help="File for the curves.")
 @click.option("--step", hidden=True, nargs=4, type=(str, str, str, int))
 def main(
     sizes: tuple[int, ...],
     engine: tuple[str, ...],
-    out: Path | None,
+    out: Path,
     svg: Path | None,
     step: tuple[str, str, str, int] | None,
 ) -> None:
@@ -259,16 +276,14 @@ def main(
         what, *given = step
         print(json.dumps({"build": build, "ask": ask}[what](*given)))
         return
-    rows = (
-        [json.loads(line) for line in out.read_text().splitlines()] if out and out.exists() else []
-    )
     for size in sizes:
-        for one in engine or ("embedded", "server"):
-            rows.append(measure(one, size))
-            print(json.dumps(rows[-1]), flush=True)
-            if out:
+        for one in engine or ENGINES:
+            if (one, size) not in kept_rows(out):
+                row = measure(one, size)
+                out.parent.mkdir(parents=True, exist_ok=True)
                 with out.open("a", encoding="utf-8") as kept:
-                    kept.write(json.dumps(rows[-1]) + "\n")
+                    kept.write(json.dumps(row) + "\n")
+    rows = sorted(kept_rows(out).values(), key=lambda row: (row["engine"], row["size"]))
     Console(width=120).print(table(rows))
     if svg:
         plot(rows, svg)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 TOOLS = ("pip", "setuptools")
 """What an environment has before anything is installed."""
+CPU = "CPU ms a question"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class Measured:
     characters: Sequence[int]
     seconds: Sequence[float]
     cpu_seconds: Sequence[float]
+    reading_cpu_s: float
+    """Of all of it, what a model took that reads passages against the question."""
     ingest_s: float
     ingest_cpu_s: float
     peak_mb: float
@@ -48,11 +51,16 @@ def quality(one: Measured) -> list[Figure]:
     ]
 
 
+def reading(one: Measured) -> str:
+    """Give the share of a question's processor time that goes into reading what was found."""
+    return f"{one.reading_cpu_s / sum(one.cpu_seconds):.0%}" if one.reading_cpu_s else "–"
+
+
 def costs(one: Measured) -> list[Figure]:
     """Give what it took; the less the better."""
     return [
         ("ms a question", "{:.1f}", 1000 * median(one.seconds)),
-        ("CPU ms a question", "{:.1f}", 1000 * fmean(one.cpu_seconds)),
+        (CPU, "{:.1f}", 1000 * fmean(one.cpu_seconds)),
         ("ingest, s", "{:.0f}", one.ingest_s),
         ("ingest, CPU s", "{:.0f}", one.ingest_cpu_s),
         ("peak memory, MB", "{:.0f}", one.peak_mb),
@@ -72,7 +80,9 @@ def rows(measured: Sequence[Measured]) -> list[list[str]]:
         cells = [form.format(value) for _, form, value in columns]
         ratios = ["", *(f" ({value / first:.2f}×)" for _, _, value in columns[1:])]
         table.append([columns[0][0], *(c + r for c, r in zip(cells, ratios, strict=True))])
-    return table
+    shares = ["of it a model that reads what was found", *map(reading, measured)]
+    after = next(n for n, row in enumerate(table) if row[0] == CPU) + 1
+    return [*table[:after], shares, *table[after:]]
 
 
 def shown(measured: Sequence[Measured], title: str) -> Table:

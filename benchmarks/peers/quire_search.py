@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from protocol import TOP_K, Passage, Search, measure
+from protocol import TOP_K, Passage, Search, counted, measure
 
 from quire import Quire
 
@@ -21,4 +21,7 @@ def ingest(book: Path, store: Path) -> Search:
 
 
 if __name__ == "__main__":
+    from quire.index.crossencoder import CrossEncoder
+
+    CrossEncoder.score = counted(CrossEncoder.score)
     measure(ingest)

@@ -4,11 +4,13 @@
     make bench-peers PEERS='--pages 40 --only quire --only txtai'
 
 Every peer is a script beside this file that follows the peer's own guide, and runs in an
-environment of its own, which is made from pinned packages and thrown away. All embed by the same
-weights. The book is OpenStax Anatomy and Physiology with its authors' questions, one Markdown file
-a page, from the sets that QUIRE_SHARED names.
+environment of its own, which is made from pinned packages and kept in `.peers` for the next run;
+`--prepare` only makes them. All embed by the same weights. The book is OpenStax Anatomy and
+Physiology with its authors' questions, one Markdown file a page, from the sets that QUIRE_SHARED
+names.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -34,6 +36,8 @@ SET = "openstax-anatomy"
 EMBEDDER = ("onnxruntime==1.31.1", "tokenizers==0.23.3", "numpy==2.4.6")
 """What the shared embedder needs, at the versions that Quire is locked to."""
 LONGEST = 3600
+MADE = ".made"
+"""A file that an environment has when it is whole."""
 QUIET = {
     "ANONYMIZED_TELEMETRY": "False",
     "HAYSTACK_TELEMETRY_ENABLED": "False",
@@ -96,37 +100,40 @@ def write_pages(source: Path, out: Path, limit: int | None) -> set[str]:
     return set(chosen)
 
 
-def make_environment(peer: Peer, folder: Path) -> Path:
-    """Make the environment of a peer, and give its interpreter."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    python = folder / "bin" / "python"
-    if peer.first:
-        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, *peer.first], check=True, stderr=subprocess.DEVNULL)
+def environment(peer: Peer, kept: Path) -> Path:
+    """Give the environment of a peer, made unless an earlier run has made it."""
+    lock = ROOT / "requirements.lock"
+    parts = (lock.read_text("utf-8"),) if peer is QUIRE else (*peer.first, *peer.packages)
+    version = hashlib.sha256("\n".join((sys.version, *parts)).encode()).hexdigest()[:12]
+    folder = kept.resolve() / f"{Path(peer.script).stem}-{version}"
+    python = str(folder / "bin" / "python")
     # Copied, not linked: NLTK, which LlamaIndex loads, refuses files with a second name.
     uv = [sys.executable, "-m", "uv", "pip", "install", "-q", "--link-mode", "copy"]
-    install = [*uv, "--python", str(python)]
-    if peer is QUIRE:
-        lock = str(ROOT / "requirements.lock")
-        subprocess.run([*install, "--require-hashes", "-r", lock], check=True)
-        subprocess.run([*install, "--no-deps", str(ROOT)], check=True)
-    else:
-        subprocess.run([*install, *peer.first, *peer.packages], check=True)
-    return python
+    install = [*uv, "--python", python]
+    if not (folder / MADE).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        if peer.first:
+            pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+            subprocess.run([*pip, *peer.first], check=True, stderr=subprocess.DEVNULL)
+        wanted = ["--require-hashes", "-r", str(lock)] if peer is QUIRE else parts
+        subprocess.run([*install, *wanted], check=True)
+        (folder / MADE).touch()
+    if peer is QUIRE:  # the code of today
+        subprocess.run([*install, "--no-deps", "--reinstall", str(ROOT)], check=True)
+    return folder
 
 
-def measure(peer: Peer, work: Path, asked: Sequence[Query]) -> Measured:
-    """Run a peer's script in an environment of its own."""
-    folder = work / Path(peer.script).stem
-    python = make_environment(peer, folder / "env")
-    store = folder / "store"
+def measure(peer: Peer, made: Path, work: Path, asked: Sequence[Query]) -> Measured:
+    """Run a peer's script in its environment."""
+    store = work / Path(peer.script).stem
     store.mkdir()
     model = work / "models"
     # The weights are unpacked once for all; Quire finds them where it would have put them.
     (store / "models").symlink_to(model)
-    command = [str(python), str(HERE / peer.script), "book", str(store), "questions.json"]
+    python, script = str(made / "bin" / "python"), str(HERE / peer.script)
     done = subprocess.run(
-        command,
+        [python, script, "book", str(store), "questions.json"],
         cwd=work,
         env=os.environ | QUIET | {"PEERS_MODEL": str(next(model.iterdir())), "PYTHONPATH": ""},
         capture_output=True,
@@ -139,11 +146,11 @@ def measure(peer: Peer, work: Path, asked: Sequence[Query]) -> Measured:
     measured = Measured(
         name=peer.name,
         gold=[query.pages for query in asked],
-        install_mb=installed_mb(folder / "env"),
+        install_mb=installed_mb(made),
         lines=code_lines(HERE / peer.script),
         **json.loads(done.stdout.splitlines()[-1]),
     )
-    shutil.rmtree(folder)
+    shutil.rmtree(store)
     return measured
 
 
@@ -152,12 +159,30 @@ def measure(peer: Peer, work: Path, asked: Sequence[Query]) -> Measured:
 @click.option("--pages", type=click.IntRange(1), help="Take only the first pages of the book.")
 @click.option("--only", multiple=True, help="Measure only this system; may be repeated.")
 @click.option("--out", type=click.Path(path_type=Path), help="File for the figures, as Markdown.")
-def main(shared: Path, pages: int | None, only: tuple[str, ...], out: Path | None) -> None:
+@click.option("--prepare", is_flag=True, help="Make the environments, and measure nothing.")
+@click.option(
+    "--environments",
+    type=click.Path(path_type=Path),
+    default=ROOT / ".peers",
+    help="Folder that environments are kept in; 3 GB.",
+)
+def main(
+    shared: Path,
+    pages: int | None,
+    only: tuple[str, ...],
+    out: Path | None,
+    prepare: bool,
+    environments: Path,
+) -> None:
     """Measure Quire and its peers, and print what each costs and finds."""
     console = Console(width=140)
     source = shared / "data" / "retrieval" / SET
     if not (source / CORPUS).is_file():
         console.print(f"Skipped: {source} holds no {CORPUS}; set QUIRE_SHARED.", soft_wrap=True)
+        return
+    chosen = [one for one in PEERS if not only or one.name.lower() in map(str.lower, only)]
+    made = {peer: environment(peer, environments) for peer in chosen}
+    if prepare:
         return
     work = Path(tempfile.mkdtemp(prefix="quire-peers-"))
     measured = []
@@ -167,16 +192,14 @@ def main(shared: Path, pages: int | None, only: tuple[str, ...], out: Path | Non
         texts = [query.text for query in asked]
         (work / "questions.json").write_text(json.dumps(texts), "utf-8")
         prepare_granite(work / "models")
-        for peer in PEERS:
-            if not only or peer.name.lower() in (name.lower() for name in only):
-                console.print(f"{peer.name} …")
-                measured.append(measure(peer, work, asked))
-                if out:  # after each: a run takes long, and what was measured should not be lost
-                    out.write_text(markdown(measured), "utf-8")
+        for peer in chosen:
+            console.print(f"{peer.name} …")
+            measured.append(measure(peer, made[peer], work, asked))
+            if out:  # after each: a run takes long, and what was measured should not be lost
+                out.write_text(markdown(measured), "utf-8")
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    title = f"{len(names)} pages, {len(asked)} questions"
-    console.print(shown(measured, title))
+    console.print(shown(measured, f"{len(names)} pages, {len(asked)} questions"))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import pytest
 from quire.api.app import create_app
 from quire.compose import Services
 from quire.domain import Claim
-from quire.errors import UnknownStream
+from quire.errors import AnswerInterrupted, StoreUnavailable, UnknownStream
 from quire.events import Event, Failed, Started, Withheld
-from quire.streams.journal import Journal
+from quire.streams.journal import Batch, Journal
 from quire.streams.live import UNREAD, Streams
 from quire.streams.options import StreamOptions
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
@@ -317,6 +317,55 @@ async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event)
         assert await journal.read(IDENTITY, 0) == []
     finally:
         await journal.close()
+
+
+async def test_more_streams_than_a_statement_takes_values_are_forgotten(url: str) -> None:
+    count = 40_000
+    journal = Journal(url)
+    await journal.open()
+    try:
+        await journal.write(Batch(begun=[(f"stream-{n}", "") for n in range(count)]))
+        await journal.purge(ended=0, begun=-60)
+        left = [await journal.find(f"stream-{n}") for n in (0, count - 1)]
+    finally:
+        await journal.close()
+
+    assert left == [None, None]
+
+
+async def test_what_follows_a_gap_is_not_told_as_if_nothing_were_missing(
+    url: str, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, failed = Journal(url), asyncio.Event()
+    write = Journal.write
+
+    async def fails_once(self: Journal, batch: Batch) -> None:
+        if any(frame.event == "Withheld" for _, frame in batch.frames) and not failed.is_set():
+            failed.set()
+            raise StoreUnavailable("down")
+        await write(self, batch)
+
+    async def talks() -> AsyncGenerator[Event, None]:
+        yield Started("thread", IDENTITY)
+        await gate.wait()
+        yield SAID
+        await failed.wait()
+        yield SAID
+
+    monkeypatch.setattr(Journal, "write", fails_once)
+    options = StreamOptions(lost_seconds=1)
+    async with Streams(Journal(url), options) as here, Streams(journal, options) as there:
+        _, frames = await here.begin(talks(), _write)
+        followed = await there.resume(IDENTITY, 0)
+        assert followed is not None
+        seen = [await anext(followed)]
+        gate.set()
+        with pytest.raises(AnswerInterrupted):
+            seen += await _all(followed)
+        own = await _all(frames)
+
+    assert [frame.number for frame in seen if frame] == [1]
+    assert [frame.number for frame in own if frame] == [1, 2, 3]
 
 
 async def _all(frames: AsyncGenerator[object, None]) -> list[object]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SIZE = 300
@@ -40,6 +41,27 @@ def test_the_embedded_engine_is_written_asked_and_weighed(
     # A vector alone is 1.5 KB.
     assert row["disk_mb"] > SIZE * 384 * 4 / 1e6
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_measured_is_not_measured_again(
+    growth: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured: list[tuple[str, int]] = []
+
+    def measure(engine: str, size: int) -> dict[str, Any]:
+        measured.append((engine, size))
+        figures = ("ms", "p95_ms", "cpu_ms", "memory_mb", "build_s", "build_cpu_s", "build_peak_mb")
+        return {"engine": engine, "size": size, "disk_mb": 1.0} | dict.fromkeys(figures, 1.0)
+
+    monkeypatch.setattr(growth, "measure", measure)
+    out = ["--out", str(tmp_path / "kept" / "figures.jsonl")]
+
+    first = CliRunner().invoke(growth.main, [*out, "--sizes", "1000", "--engine", "server"])
+    again = CliRunner().invoke(growth.main, [*out, "--sizes", "1000"])
+
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert measured == [("server", 1000), ("embedded", 1000)]
+    assert "server" in again.output
 
 
 def test_the_curves_are_drawn(growth: Any, tmp_path: Path) -> None:

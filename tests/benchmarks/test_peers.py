@@ -55,6 +55,7 @@ def measured(peer: Any, **changed: Any) -> Any:
         "characters": [100, 300],
         "seconds": [0.01, 0.03],
         "cpu_seconds": [0.01, 0.03],
+        "reading_cpu_s": 0.0,
         "ingest_s": 10.0,
         "ingest_cpu_s": 20.0,
         "peak_mb": 500.0,
@@ -90,6 +91,37 @@ def test_costs_stand_beside_their_ratio_to_the_first_system(peer: Any) -> None:
 
     assert ["ingest, s", "10", "25 (2.50×)"] in table
     assert ["page@5", "1.000", "1.000"] in table
+
+
+def test_the_share_of_reading_stands_below_the_time_it_is_part_of(peer: Any) -> None:
+    table = peer("figures").rows([measured(peer, reading_cpu_s=0.03), measured(peer)])
+
+    places = {row[0]: place for place, row in enumerate(table)}
+    share = table[places["CPU ms a question"] + 1]
+    assert share == ["of it a model that reads what was found", "75%", "–"]
+
+
+def test_an_environment_is_made_once_and_made_again_if_it_was_not_finished(
+    peer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, asked = peer("run"), []
+
+    def finished(command: list[str], **_: Any) -> None:
+        asked.append(command)
+        if "venv" in command:
+            Path(command[-1]).mkdir(parents=True)
+
+    monkeypatch.setattr(run.subprocess, "run", finished)
+    one = run.Peer("Peer", "peer.py", ("peer==1",))
+
+    made = run.environment(one, tmp_path)
+    assert run.environment(one, tmp_path) == made
+    assert len(asked) == 2  # the environment, and what is installed in it
+    (made / run.MADE).unlink()
+    assert run.environment(one, tmp_path) == made
+    assert len(asked) == 4
+    other = run.Peer("Peer", "peer.py", ("peer==2",))
+    assert run.environment(other, tmp_path) != made
 
 
 def test_lines_of_code_leave_out_the_adapter_the_frame_and_what_is_no_code(

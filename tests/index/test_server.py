@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -19,7 +19,7 @@ from quire.errors import (
     UnknownBook,
 )
 from quire.index import catalogue as module
-from quire.index.catalogue import Catalogue
+from quire.index.catalogue import Catalogue, Kept
 from quire.index.library import DiskLibrary
 from quire.index.options import IndexOptions
 from quire.index.served_library import ServerLibrary
@@ -112,6 +112,56 @@ def test_what_another_host_begins_is_left_alone_for_a_day(
     monkeypatch.setattr(module, "ABANDONED", timedelta(0))
     assert catalogue.sweep("tiny", [current]) == 1
     assert catalogue.all("tiny") == [current]
+
+
+def test_what_is_recorded_of_every_book_is_not_read_for_one(
+    server: Server, books: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_book(books, "tiny", server)
+    library = shelf(server)
+    asked: list[int] = []
+    manifests = Catalogue.manifests
+
+    def counted(self: Catalogue, kept: Iterable[Kept]) -> object:
+        wanted = list(kept)
+        asked.append(len(wanted))
+        return manifests(self, wanted)
+
+    monkeypatch.setattr(Catalogue, "manifests", counted)
+    library.ping()
+    assert library.open(None).book == "tiny"
+    with pytest.raises(UnknownBook, match=r"no book 'other'\. Known: tiny\.$"):
+        library.open("other")
+    assert asked == []
+    assert library.find("tiny").book == "tiny"
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("step", ["seal", "point_to"])
+def test_two_hosts_that_ingest_at_once_leave_a_book_that_can_be_read(
+    server: Server, tmp_path: Path, books: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    push_book(books, "tiny", server)
+    source = write_tiny_book(tmp_path / "source")
+    hosts = [tmp_path / "one", tmp_path / "other"]
+    for host in hosts:
+        shutil.copytree(books, host)
+        (source / "docs/intro.md").write_text(f"# By {host.name}\n\nWritten there.\n")
+        ingest(source, host, HashEmbedder(), book="tiny")
+    done = getattr(Catalogue, step)
+
+    def overtaken(self: Catalogue, *given: object) -> object:
+        """The other host does all of it between this step and the next."""
+        said = done(self, *given)
+        monkeypatch.setattr(Catalogue, step, done)
+        push_book(hosts[1], "tiny", server)
+        return said
+
+    monkeypatch.setattr(Catalogue, step, overtaken)
+    push_book(hosts[0], "tiny", server)
+
+    index = shelf(server).open("tiny")
+    assert index.page("docs/intro.md")[0].text == "Written there."
 
 
 def test_a_book_that_was_made_from_other_bytes_that_say_the_same_is_not_written_again(

@@ -5,10 +5,13 @@ import json
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
+from quire.index.book import BookIndex
 from quire.index.library import DiskLibrary
 from quire.index.revision import current_revision
 from quire.testing import HashEmbedder
@@ -86,3 +89,28 @@ def test_a_message_names_a_few_of_many_books(shelf: Path) -> None:
 
     with pytest.raises(Exception, match=r"Known: book-000, .*, book-009, …$"):
         library.open(None)
+
+
+def test_a_book_that_many_ask_for_at_once_is_opened_once(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = DiskLibrary(shelf, embedder=HashEmbedder.id)
+    together = Barrier(8)
+    loaded: list[str] = []
+    load = DiskLibrary._load
+
+    def slowly(self: DiskLibrary, name: str) -> BookIndex:
+        loaded.append(name)
+        return load(self, name)
+
+    def opened(_: int) -> BookIndex:
+        together.wait()
+        return library.open("book-000")
+
+    monkeypatch.setattr(DiskLibrary, "_load", slowly)
+    with ThreadPoolExecutor(8) as readers:
+        indexes = set(readers.map(opened, range(8)))
+
+    assert len(indexes) == 1
+    assert loaded == ["book-000"]
+    library.close()

@@ -31,6 +31,7 @@ ABANDONED = timedelta(days=1)
 """A revision that was begun so long ago and never finished was given up."""
 SEAL = "seal"
 BEGUN = "begun"
+USED = "used"
 _NAMESPACE = UUID("1f0a5a52-5b1f-5f0e-8a58-6c1c0c6f7d3e")
 
 
@@ -68,7 +69,9 @@ class Catalogue:
     def manifests(self, kept: Iterable[Kept]) -> list[Manifest]:
         """Give what is recorded of revisions; those of another version are left out."""
         wanted = {one.collection for one in kept}
-        pieces = self._scroll(_where(part="manifest")) if wanted else ()
+        # Of one it is asked for alone; of more, all are read and the others left.
+        only = {"collection": next(iter(wanted))} if len(wanted) == 1 else {}
+        pieces = self._scroll(_where(part="manifest", **only)) if wanted else ()
         texts = (piece["text"] for piece in pieces if piece["collection"] in wanted)
         found = (parse_manifest(text) for text in texts)
         return sorted((one for one in found if one), key=lambda manifest: manifest.book)
@@ -109,7 +112,11 @@ class Catalogue:
         self._put(kept, {SEAL: json.dumps({"parts": sums, "passages": checksum})})
 
     def point_to(self, kept: Kept) -> Kept | None:
-        """Make a sealed revision the one that readers use, in one step; give the one before."""
+        """Make a sealed revision the one that readers use, in one step; give the one before.
+
+        Only what is noted here to have been used is ever swept before it is a day old: another host
+        may have sealed a revision, and be about to send readers there.
+        """
         from qdrant_client import models
 
         before = self.current().get(kept.book)
@@ -120,6 +127,7 @@ class Catalogue:
             old = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
             steps.insert(0, old)
         self._server.write("publishing", lambda client: client.update_collection_aliases(steps))
+        self._put(kept, {USED: datetime.now(UTC).isoformat()})
         return before
 
     def hide(self, book: str) -> None:
@@ -131,8 +139,9 @@ class Catalogue:
         self._server.write("removing", lambda client: client.update_collection_aliases([step]))
 
     def sweep(self, book: str, keep: Sequence[Kept]) -> int:
-        """Delete every revision of a book but those, and what was never finished; give how many."""
-        kept = {one.collection for one in keep}
+        """Delete every revision that was used but those, and what was given up; give how many."""
+        current = self.current().get(book)
+        kept = {one.collection for one in (*keep, *([current] if current else ()))}
         swept = 0
         for one in self.all(book):
             if one.collection not in kept and self._is_over(one):
@@ -155,12 +164,12 @@ class Catalogue:
         return [one for one in map(self._parse, names) if one]
 
     def _is_over(self, kept: Kept) -> bool:
-        """Tell a revision that is not being written: another host may be at it."""
-        pieces = list(self._scroll(_where(collection=kept.collection)))
-        if any(piece["part"] == SEAL for piece in pieces):
+        """Tell a revision that nobody is writing or about to send readers to."""
+        if any(self._scroll(_where(collection=kept.collection, part=USED))):
             return True
-        begun = (datetime.fromisoformat(p["text"]) for p in pieces if p["part"] == BEGUN)
-        return all(datetime.now(UTC) - at > ABANDONED for at in begun)
+        begun = self._scroll(_where(collection=kept.collection, part=BEGUN))
+        now = datetime.now(UTC)
+        return all(now - datetime.fromisoformat(piece["text"]) > ABANDONED for piece in begun)
 
     def _parse(self, name: str) -> Kept | None:
         prefix, *rest = name.split(SEPARATOR)

@@ -36,6 +36,21 @@ class ServerLibrary(Shelf):
         """Give what is recorded of the current revision of every book, by name."""
         yield from self._catalogue.manifests(self._look().values())
 
+    def names(self) -> Iterator[str]:
+        """Give the names of the books, in order, without asking for what is recorded of each."""
+        yield from sorted(self._look())
+
+    def find(self, book: str) -> Manifest:
+        """Give what is recorded of a book.
+
+        Raises:
+            UnknownBook: there is none of that name, or its index is of another version.
+        """
+        found = self._catalogue.manifests([self._kept(book)])
+        if not found:
+            raise self._unknown(book)
+        return found[0]
+
     def report(self, book: str) -> str | None:
         """Give what was noticed when a book was ingested, as JSON; `None` if that is lost."""
         return self._catalogue.parts(self._kept(book)).get("report")

@@ -12,6 +12,8 @@ from quire.index.revision import Manifest
 
 NAMED = 10
 """How many books are named in a message."""
+AT_ONCE = 16
+"""How many books may be opened at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,15 @@ class Shelf:
         self._most = most
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._lock = Lock()
+        self._loading = [Lock() for _ in range(AT_ONCE)]
 
     def manifests(self) -> Iterator[Manifest]:
         """Give what is recorded of the current revision of every book, by name."""
         raise NotImplementedError
+
+    def names(self) -> Iterator[str]:
+        """Give the names of the books, in order."""
+        return (manifest.book for manifest in self.manifests())
 
     def report(self, book: str) -> str | None:
         """Give what was noticed when a book was ingested, as JSON; `None` if that is lost."""
@@ -75,12 +82,21 @@ class Shelf:
         """Give the current revision of a book; of the only one if `book` is `None`."""
         name = book or self._default or self._only_book()
         stamp = self._stamp(name)
+        if index := self._held(name, stamp):
+            return index
+        # One opens a new revision for all who ask for it at once: it may be large.
+        with self._loading[hash(name) % AT_ONCE]:
+            return self._held(name, stamp) or self._hold(name, stamp, self._load(name))
+
+    def _held(self, name: str, stamp: object) -> BookIndex | None:
         with self._lock:
             opened = self._opened.get(name)
             if opened and opened.stamp == stamp:
                 self._opened.move_to_end(name)
                 return opened.index
-        index = self._load(name)
+        return None
+
+    def _hold(self, name: str, stamp: object, index: BookIndex) -> BookIndex:
         with self._lock:
             # Those let go of are left to the garbage collector: a question may still use them.
             self._opened[name] = _Opened(stamp, index)
@@ -96,8 +112,7 @@ class Shelf:
             UnknownBook: there is none.
             IndexUnavailable: it cannot be opened.
         """
-        names = (manifest.book for manifest in self.manifests())
-        self.open(self._default or next(names, None))
+        self.open(self._default or next(iter(self.names()), None))
 
     def close(self) -> None:
         """Close every open index."""
@@ -115,7 +130,7 @@ class Shelf:
             )
 
     def _only_book(self) -> str:
-        names = [manifest.book for manifest in islice(self.manifests(), 2)]
+        names = list(islice(self.names(), 2))
         if len(names) == 1:
             return names[0]
         if not names:
@@ -126,7 +141,7 @@ class Shelf:
         return UnknownBook(f"There is no book {name!r}.{self._known()}")
 
     def _known(self) -> str:
-        names = [manifest.book for manifest in islice(self.manifests(), NAMED + 1)]
+        names = list(islice(self.names(), NAMED + 1))
         if not names:
             return " None has been ingested yet."
         return f" Known: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else '.'}"

@@ -4,7 +4,7 @@ What is kept here is of use for minutes. It is written behind the readers' backs
 time; a process that is killed loses the last few events, and says nothing about them afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from time import time
 from typing import Any
@@ -88,6 +88,21 @@ class Batch:
     """Streams and how they ended."""
     alive: list[str] = field(default_factory=list)
 
+    def without(self, streams: Set[str]) -> "Batch":
+        """Give what has happened to the other streams."""
+        return Batch(
+            begun=[one for one in self.begun if one[0] not in streams],
+            frames=[one for one in self.frames if one[0] not in streams],
+            ended=[one for one in self.ended if one[0] not in streams],
+            alive=[one for one in self.alive if one not in streams],
+        )
+
+    @property
+    def streams(self) -> set[str]:
+        """The streams to which something has happened."""
+        told = (one for one, _ in (*self.begun, *self.frames, *self.ended))
+        return {*told, *self.alive}
+
     def __bool__(self) -> bool:
         return bool(self.begun or self.frames or self.ended or self.alive)
 
@@ -163,10 +178,10 @@ class Journal:
             or_(STREAMS.c.ended_at < now - ended, STREAMS.c.begun_at < now - begun)
         )
         async with self._database.writing() as connection:
-            ids = (await connection.execute(old)).scalars().all()
-            if ids:
-                await connection.execute(delete(FRAMES).where(FRAMES.c.stream_id.in_(ids)))
-                await connection.execute(delete(STREAMS).where(STREAMS.c.id.in_(ids)))
+            # Not by a list of ids: databases take some ten thousand at most, and what could not be
+            # deleted once could never be deleted again.
+            await connection.execute(delete(FRAMES).where(FRAMES.c.stream_id.in_(old)))
+            await connection.execute(delete(STREAMS).where(STREAMS.c.id.in_(old)))
 
 
 def _tune_sqlite(connection: Any, _: Any) -> None:

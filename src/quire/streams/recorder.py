@@ -27,6 +27,8 @@ class Recorder:
         self._options = options
         self._batch = Batch()
         self._running: set[str] = set()
+        self._gaps: set[str] = set()
+        """Streams of which something could not be written."""
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._opened = self._closing = False
@@ -75,19 +77,24 @@ class Recorder:
 
     async def _try(self) -> None:
         """Write, or let it be: readers here have the events in memory."""
-        batch, self._batch = self._batch, Batch()
+        batch, self._batch = self._batch.without(self._gaps), Batch()
         now = monotonic()
         if self._running and now - self._beaten >= BEAT:
-            self._beaten, batch.alive = now, list(self._running)
+            self._beaten, batch.alive = now, list(self._running - self._gaps)
         try:
             if not self._opened:
                 await self._journal.open()
                 self._opened = True
             if batch:
                 await self._journal.write(batch)
+                batch = Batch()
             if now - self._purged >= PURGE:
                 self._purged = now
                 kept = self._options.keep_seconds
                 await self._journal.purge(ended=kept, begun=kept + self._options.max_seconds)
         except (StoreMismatch, StoreUnavailable) as error:
+            # What came after a gap would be read elsewhere as if nothing were missing. Without any
+            # more signs of life, readers there are told that the answer was interrupted.
+            self._gaps |= batch.streams
             LOG.warning("events of streams are not kept: %s", error)
+        self._gaps &= self._running | self._batch.streams
