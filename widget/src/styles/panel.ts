@@ -130,6 +130,7 @@ export const panel = css`
     font-size: 1rem;
     font-weight: 650;
     line-height: 1.4;
+    text-align: match-parent;
   }
   .thread {
     flex: 1 0 8rem;
@@ -233,8 +234,18 @@ export const panel = css`
     background: var(--wash);
     font-size: 0.8125rem;
   }
-  .chip .clip {
+  .chip {
+    align-items: start;
+  }
+  .chip p {
+    display: grid;
     flex: 1;
+    gap: 0.15rem;
+    justify-items: start;
+    min-inline-size: 0;
+  }
+  .chip .clip {
+    max-inline-size: 100%;
   }
   .chip .icon {
     inline-size: 1rem;

@@ -131,6 +131,9 @@ export const states = css`
     gap: 0.15rem;
     margin-inline-start: auto;
   }
+  .thanks {
+    text-align: end;
+  }
   .actions .icon {
     inline-size: 1.1rem;
     block-size: 1.1rem;
