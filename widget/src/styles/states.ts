@@ -143,7 +143,8 @@ export const states = css`
     color: var(--soft);
   }
   .withheld ul {
-    padding: 0.3rem 0 0.3rem 1.2rem;
+    padding-block: 0.3rem;
+    padding-inline-start: 1.2rem;
   }
   .feedback {
     display: grid;
