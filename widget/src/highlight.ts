@@ -61,7 +61,9 @@ function addStyle(): void {
   if (styled) return;
   styled = true;
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`::highlight(${NAME}) { background-color: #ffe066; color: #1c1e21; }`);
+  // Where the browser went to the words itself, it marks them too: on top, and in a colour of its own.
+  const looks = "{ background-color: #ffe066; color: #1c1e21; }";
+  sheet.replaceSync(`::highlight(${NAME}) ${looks} ::target-text ${looks}`);
   document.adoptedStyleSheets.push(sheet);
 }
 
