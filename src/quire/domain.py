@@ -184,6 +184,8 @@ class Hit:
     cosine: float
     """The raw cosine of the embeddings, kept beside it; 0 where none was taken."""
     vector: tuple[float, ...] = field(default=(), repr=False)
+    here: bool = False
+    """Whether it stands in the chapter that the reader has open, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,8 @@ class Question:
     top_k: int = 5
     threshold: float = 0.7
     filters: Filters = Filters()
+    near: str = ""
+    """The chapter that the reader has open: a hint that decides between passages that are close."""
     selected_text: str | None = None
     """What the reader selected; given, it is the only source of the answer."""
     earlier: tuple[tuple[str, str], ...] = ()

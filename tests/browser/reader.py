@@ -15,8 +15,12 @@ PATIENCE = 30_000
 """Milliseconds within which a busy machine must show what is waited for."""
 HIGHLIGHTED = """() => {
   const ranges = [...CSS.highlights.values()].flatMap((one) => [...one]);
-  const boxes = ranges.map((range) => range.getBoundingClientRect());
-  const seen = boxes.every((box) => box.top >= 0 && box.bottom <= innerHeight);
+  const boxes = ranges.flatMap((range) => [...range.getClientRects()]);
+  const chat = document.querySelector("quire-chat").shadowRoot.querySelector("dialog");
+  const panel = chat.getBoundingClientRect();
+  const apart = (box) => box.right <= panel.left || panel.right <= box.left ||
+    box.bottom <= panel.top || panel.bottom <= box.top || !panel.width;
+  const seen = boxes.every((box) => box.top >= 0 && box.bottom <= innerHeight && apart(box));
   return ranges.length && seen ? ranges.map(String) : null;
 }"""
 HOST = """<!doctype html><html lang="en"><title>A page</title><main><h1>A page</h1></main>
@@ -64,7 +68,7 @@ class Reader:
         return turn
 
     async def highlighted(self) -> list[str]:
-        """Give what the chat has marked on the page, once it is there and in view."""
+        """Give what the chat has marked on the page, once all of it can be seen."""
         found = await self.page.wait_for_function(HIGHLIGHTED)
         marked: list[str] = await found.json_value()
         return marked

@@ -85,10 +85,12 @@ async def publishable_key(data: Path, origin: str) -> str:
 
 @dataclass(frozen=True)
 class Script:
-    """What a scripted service answers: pieces of text, and what happens before each."""
+    """What a scripted service answers: pieces of text, what happens before each, its verdict."""
 
     pieces: tuple[str, ...]
     before: Callable[[int], Awaitable[object]] = lambda _: asyncio.sleep(0)
+    checked: Callable[[int, Claim], Claim] = lambda _, claim: claim
+    """Gives what the check made of a piece; by default it states nothing."""
 
 
 class Scripted:
@@ -110,6 +112,7 @@ class Scripted:
             claim = claim_of(
                 piece, start=len(text), end=len(text) + len(piece), verdict="not_a_claim"
             )
+            claim = script.checked(number, claim)
             text += piece
             claims.append(claim)
             yield Sentence(piece, claim)

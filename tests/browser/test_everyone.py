@@ -20,6 +20,7 @@ CUT_OFF = """
     .filter(([, box]) => box.width && (box.left < 0 || box.right > innerWidth + 1))
     .map(([words]) => words)
 """
+SELECT_FIRST = "getSelection().selectAllChildren(document.querySelector('main p, article p, p'))"
 PANEL = """
   getComputedStyle(
     document.querySelector("quire-chat").shadowRoot.querySelector("dialog")
@@ -78,6 +79,26 @@ async def test_on_a_phone_the_panel_closes_to_show_what_it_cites(
         assert lit.startswith(SAID)
         await expect(reader.panel).to_be_hidden()
         await reader.look("phone-highlighted")
+
+
+async def test_on_a_phone_selected_text_can_be_asked_about(
+    chromium: Browser, service: Service, site: str
+) -> None:
+    page = f"{site}/physical-ai/book/autonomy/localisation"
+    async with opened(chromium, page, **PHONE) as reader:
+        await reader.page.evaluate(SELECT_FIRST)
+        await expect(reader.selection).to_be_visible()
+        box = await reader.selection.bounding_box()
+        assert box
+        assert 0 <= box["x"] <= PHONE["viewport"]["width"] - box["width"]
+        await reader.look("phone-selection")
+
+        await reader.selection.click()
+        turn = await reader.ask(AMCL)
+
+        await expect(turn).to_contain_text("Not in your selection")
+        assert await reader.page.evaluate(CUT_OFF) == []
+        await reader.look("phone-selection-refusal")
 
 
 async def test_everything_can_be_done_from_the_keyboard(reader: Reader) -> None:

@@ -27,6 +27,7 @@ export interface OpenQuote {
 export const LIMIT = 2000;
 export const NEAR_LIMIT = 1800;
 const CONTENTS = "contents";
+const GOING = "going";
 
 export class Chat {
   conversation: Conversation;
@@ -117,6 +118,18 @@ export class Chat {
   leave(): void {
     this.asking.leave();
     this.save();
+  }
+
+  /** Notes which sentence of another page is gone to. */
+  goTo(href: string): void {
+    this.memory.note(GOING, href);
+  }
+
+  /** Gives the sentence that the reader went to from the page before, once. */
+  cameTo(): string | null {
+    const href = this.memory.noted<string>(GOING);
+    if (href) this.memory.note(GOING, null);
+    return href;
   }
 
   setDesk(desk: Partial<Desk>): void {

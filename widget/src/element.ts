@@ -68,6 +68,9 @@ export class QuireChat extends LitElement {
     this.listen(window, "pageshow", (event) => (event as PageTransitionEvent).persisted && this.chat.goOn());
     this.listen(matchMedia(SMALL), "change", this.reopen);
     this.listen(window, "online", () => this.chat.goOn());
+    // Where browsers tell that a page became another without being loaded; the clock sees it later.
+    const { navigation } = window as { navigation?: EventTarget };
+    if (navigation) this.listen(navigation, "currententrychange", () => this.tick());
     this.selection.start();
     const clock = setInterval(() => this.tick(), SECOND);
     this.ends.push(
@@ -150,6 +153,9 @@ export class QuireChat extends LitElement {
     this.showDialog({ restored: true });
     const last = this.chat.conversation.turns.at(-1);
     if (last) scrollToTop(this.thread, `#turn-${last.id}`);
+    // The browser went there too, but knows nothing of the panel that stands on it.
+    const came = this.chat.cameTo();
+    if (came && whereIs(came) === "here") this.showSentence(came);
   }
 
   protected override updated(changed: PropertyValues): void {
@@ -224,14 +230,18 @@ export class QuireChat extends LitElement {
       event.preventDefault();
       return;
     }
-    if (whereIs(target.url) !== "here") return;
+    const where = whereIs(target.url);
+    if (where === "site" && opensHere(event)) this.chat.goTo(hrefOf(target.url));
+    if (where !== "here") return;
     event.preventDefault();
     const covering = this.renderRoot.querySelector("dialog:modal") !== null;
     if (covering) this.close();
-    void this.updateComplete.then(() => {
-      const shown = goToSentence(hrefOf(target.url));
-      if (shown && !this.isInline) makeWay(this, this.renderRoot.querySelector("dialog[open]"), shown);
-    });
+    void this.updateComplete.then(() => this.showSentence(hrefOf(target.url)));
+  }
+
+  private showSentence(href: string): void {
+    const shown = goToSentence(href);
+    if (shown && !this.isInline) makeWay(this, this.renderRoot.querySelector("dialog[open]"), shown);
   }
 
   private clear(): void {
@@ -332,6 +342,11 @@ export class QuireChat extends LitElement {
 // Escape is ours: it closes an open quote first.
 function keepOpen(event: Event): void {
   event.preventDefault();
+}
+
+/** Tells whether a click follows the link in this tab. */
+function opensHere(event: Event): boolean {
+  return event instanceof MouseEvent && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
 }
 
 function focused(): HTMLElement | null {

@@ -15,7 +15,7 @@ export function goToSentence(url: string): Range | Element | null {
   if (!target) return null;
   for (let box = target.closest("details"); box; box = box.parentElement?.closest("details") ?? null) box.open = true;
   scrollTo(target, range);
-  focusOn(target);
+  focusOn(target, range !== null);
   return range ?? target;
 }
 
@@ -61,7 +61,9 @@ function addStyle(): void {
   if (styled) return;
   styled = true;
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`::highlight(${NAME}) { background-color: #ffe066; color: #1c1e21; }`);
+  // Where the browser went to the words itself, it marks them too: on top, and in a colour of its own.
+  const looks = "{ background-color: #ffe066; color: #1c1e21; }";
+  sheet.replaceSync(`::highlight(${NAME}) ${looks} ::target-text ${looks}`);
   document.adoptedStyleSheets.push(sheet);
 }
 
@@ -80,9 +82,16 @@ function blockOf(node: Node): HTMLElement | null {
 }
 
 // So that reading goes on from there, also by keyboard and screen reader.
-function focusOn(target: HTMLElement): void {
+function focusOn(target: HTMLElement, lit: boolean): void {
   if (target.hasAttribute("tabindex")) return;
+  const before = target.style.outline;
   target.tabIndex = -1;
-  target.addEventListener("blur", () => target.removeAttribute("tabindex"), { once: true });
+  // The marked words tell where the focus is; a frame around their whole paragraph would say less.
+  if (lit) target.style.outline = "none";
+  const leave = () => {
+    target.removeAttribute("tabindex");
+    target.style.outline = before;
+  };
+  target.addEventListener("blur", leave, { once: true });
   target.focus({ preventScroll: true });
 }

@@ -11,7 +11,10 @@ export function makeWay(host: HTMLElement, panel: Element | null, shown: Range |
   if (!panel || !overlap(panel.getBoundingClientRect(), shown.getBoundingClientRect())) return;
   host.toggleAttribute(LOW, true);
   scrollBy({ top: shown.getBoundingClientRect().top - innerHeight * UPPER, behavior: "instant" });
-  const rise = () => {
+  const lowered = performance.now();
+  const rise = ({ timeStamp }: Event) => {
+    // The click that went to the sentence is still on its way up.
+    if (timeStamp < lowered) return;
     host.removeAttribute(LOW);
     for (const name of USED) panel.removeEventListener(name, rise);
   };

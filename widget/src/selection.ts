@@ -78,7 +78,7 @@ function lastBox(range: Range): DOMRect | null {
 function spotFor(box: DOMRect): { x: number; y: number } {
   const below = box.bottom + BELOW;
   return {
-    x: Math.min(Math.max(box.right, ROOM), innerWidth - ROOM),
+    x: box.right,
     y: below + ROOM > innerHeight ? Math.max(box.top - ROOM + BELOW, BELOW) : below,
   };
 }

@@ -34,6 +34,7 @@ from quire.answer.extractive import compose_answer
 from quire.answer.passages import passages_from_json
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader, Passage
+from quire.retrieve.nearby import here_first
 
 NAME = "embedded"
 SEARCH = "search_textbook"
@@ -86,6 +87,7 @@ class EmbeddedModel(Model):
             )
             return call, []
         ranked = await asyncio.to_thread(self._evidence.rank, question, passages, self._statistics)
+        ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
         parts = compose_answer(question, ranked)
         return _message("".join(parts)), parts
 

@@ -26,6 +26,7 @@ def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **more: object) -> str
                     "section": " › ".join(hit.chunk.path),
                     "similarity": round(hit.similarity, 3),
                     "text": _seen(hit.chunk.text),
+                    **({"reader_is_here": True} if hit.here else {}),
                 }
                 for number, hit in numbered
             ],
@@ -63,6 +64,7 @@ def passages_from_json(text: str) -> list[Passage]:
                 text=str(entry["text"]),
                 heading=str(entry["section"]),
                 similarity=float(entry["similarity"]),
+                here=bool(entry.get("reader_is_here")),
             )
             for entry in data["passages"]
         ]

@@ -206,6 +206,7 @@ class Pipeline:
             filters=work.question.filters,
             top_k=work.question.top_k,
             also=also,
+            near=work.question.near,
         )
 
     def _shown(self, work: Work) -> Evidence:

@@ -63,6 +63,8 @@ class Receipt:
     mode: ContextMode
     selection: Selection | None
     filters: Filters
+    near: str
+    """The chapter that the reader had open, where the question said so."""
     also: tuple[str, ...]
     """Ids of passages cited before that were read with those that the search found."""
     top_k: int
@@ -96,6 +98,7 @@ class Receipt:
             top_k=self.top_k,
             threshold=self.threshold,
             filters=self.filters,
+            near=self.near,
             selected_text=self.selection.text if self.selection else None,
         )
 
@@ -121,6 +124,7 @@ def answer_record(
         "mode": question.mode,
         "selection": asdict(selection) if selection else None,
         "filters": filters_record(question.filters),
+        "near": question.near,
         "also": list(also),
         "top_k": question.top_k,
         "threshold": question.threshold,
@@ -168,6 +172,7 @@ def receipt_of(message: Message) -> Receipt:
         mode=record.get("mode", "retrieval_pipeline"),
         selection=_read(Selection, selection) if selection else None,
         filters=filters_of(record.get("filters", {})),
+        near=record.get("near", ""),
         also=tuple(record.get("also", ())),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),

@@ -148,6 +148,7 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
             filters=question.filters,
             top_k=question.top_k,
             also=receipt.also,
+            near=question.near,
         )
     else:
         selected = await read_selection(question.selected_text, index, searcher.embedder)

@@ -77,6 +77,8 @@ class AnswerReceipt(Wire):
     selection: SelectedText | None
     filters: dict[str, list[Any]]
     """Where was searched: for each field, the values of which any could match."""
+    near: str
+    """The chapter that the reader had open, where the question said so; empty otherwise."""
     also_read: list[str]
     """For a follow-up: `chunk_id` of passages cited before that were read with those found."""
     top_k: int
@@ -221,6 +223,7 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
         context_mode=receipt.mode,
         selection=SelectedText.model_validate(asdict(selection)) if selection else None,
         filters=filters_record(receipt.filters),
+        near=receipt.near,
         also_read=list(receipt.also),
         top_k=receipt.top_k,
         similarity_threshold=receipt.threshold,

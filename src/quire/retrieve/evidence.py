@@ -45,6 +45,8 @@ class Passage:
     text: str
     heading: str
     similarity: float
+    here: bool = False
+    """Whether it stands in the chapter that the reader has open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from quire.retrieve.calibrate import (
 )
 from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
 from quire.retrieve.fuse import fuse
+from quire.retrieve.nearby import prefer_chapter
 from quire.retrieve.options import SearchOptions
 
 SPARE = 3
@@ -63,10 +64,13 @@ class Searcher:
         filters: Filters,
         top_k: int,
         also: Sequence[str] = (),
+        near: str = "",
     ) -> SearchResult:
         """Give the `top_k` best chunks of the index for a standalone question.
 
-        Chunks named in `also` are read beside those that are found, and judged like them.
+        Chunks named in `also` are read beside those that are found, and judged like them. Those of
+        the chapter `near` come before others that are no better; what is found, and how likely it
+        holds the answer, does not depend on it.
         """
         hits, signals = await self.look(index, question, filters, top_k, also)
         if not hits:
@@ -76,7 +80,7 @@ class Searcher:
             replace(hit, similarity=similarity_of(hit.cosine, signals, answerability))
             for hit in hits
         )
-        return SearchResult(scored, answerability)
+        return SearchResult(prefer_chapter(scored, signals.evidence, near), answerability)
 
     def _find(
         self, index: Index, question: str, filters: Filters, count: int, also: Sequence[str]

@@ -27,14 +27,18 @@ export const answer = css`
   }
   .scope {
     display: flex;
+    flex-wrap: wrap;
     align-items: center;
-    gap: 0.5rem;
+    gap: 0.2rem 0.5rem;
     margin-block-start: 0.3rem;
     font-size: 0.8125rem;
     color: var(--soft);
   }
   .scope .badge {
     background: var(--surface);
+  }
+  .scope .clip {
+    flex: 1 1 8rem;
   }
   .answer {
     margin-block-start: 1rem;
@@ -197,7 +201,7 @@ export const answer = css`
     background: var(--accent);
     color: var(--on-accent);
   }
-  .mark[data-verdict="partly"] {
+  .mark[data-verdict="partly"]:not(:hover, [aria-expanded="true"]) {
     border: 1px dashed currentColor;
   }
   .mark[data-verdict="unsupported"],
@@ -207,7 +211,8 @@ export const answer = css`
     color: var(--bad);
   }
   .quote {
-    padding: 0.6rem 0.6rem 0.75rem 1rem;
+    padding-block: 0.6rem 0.75rem;
+    padding-inline: 1rem 0.6rem;
     border: 1px solid var(--line);
     border-inline-start: 3px solid var(--accent);
     border-radius: 4px 10px 10px 4px;

@@ -11,7 +11,8 @@ export const panel = css`
     align-items: center;
     gap: 0.5rem;
     min-block-size: 3rem;
-    padding: 0.6rem 1.15rem 0.6rem 1rem;
+    padding-block: 0.6rem;
+    padding-inline: 1rem 1.15rem;
     border: 1px solid transparent;
     border-radius: 999px;
     background: var(--accent);
@@ -88,12 +89,14 @@ export const panel = css`
     position: fixed;
     z-index: var(--quire-z-index, 300);
     inset-block-start: var(--y);
-    left: var(--x);
+    /* Half of the longest label: the button stays on the screen, also at its edge. */
+    left: clamp(7.5rem, var(--x), 100vw - 7.5rem);
     display: inline-flex;
     align-items: center;
     gap: 0.4rem;
     min-block-size: 2.25rem;
-    padding: 0.25rem 0.75rem 0.25rem 0.6rem;
+    padding-block: 0.25rem;
+    padding-inline: 0.6rem 0.75rem;
     border: 1px solid var(--line);
     border-radius: 999px;
     background: var(--surface);
@@ -112,13 +115,19 @@ export const panel = css`
     font: 500 0.75rem var(--font);
     color: var(--soft);
   }
+  @media (hover: none) {
+    .about kbd {
+      display: none;
+    }
+  }
 
   header {
     display: flex;
     flex: none;
     align-items: center;
     gap: 0.25rem;
-    padding: 0.7rem 0.75rem 0.7rem 1.25rem;
+    padding-block: 0.7rem;
+    padding-inline: 1.25rem 0.75rem;
     border-block-end: 1px solid var(--line);
   }
   header h2 {
@@ -130,6 +139,7 @@ export const panel = css`
     font-size: 1rem;
     font-weight: 650;
     line-height: 1.4;
+    text-align: match-parent;
   }
   .thread {
     flex: 1 0 8rem;
@@ -151,7 +161,8 @@ export const panel = css`
     display: flex;
     align-items: flex-end;
     gap: 0.4rem;
-    padding: 0.4rem 0.4rem 0.4rem 0.9rem;
+    padding-block: 0.4rem;
+    padding-inline: 0.9rem 0.4rem;
     border: 1px solid var(--edge);
     border-radius: 1.4rem;
     background: var(--surface);
@@ -224,17 +235,25 @@ export const panel = css`
   }
   .chip {
     display: flex;
-    align-items: center;
+    align-items: start;
     gap: 0.5rem;
     margin-block-end: 0.5rem;
-    padding: 0.25rem 0.35rem 0.25rem 0.75rem;
+    padding-block: 0.4rem;
+    padding-inline: 0.75rem 0.35rem;
     border: 1px solid var(--line);
     border-radius: 12px;
     background: var(--wash);
     font-size: 0.8125rem;
   }
-  .chip .clip {
+  .chip p {
+    display: grid;
     flex: 1;
+    gap: 0.15rem;
+    justify-items: start;
+    min-inline-size: 0;
+  }
+  .chip .clip {
+    max-inline-size: 100%;
   }
   .chip .icon {
     inline-size: 1rem;

@@ -131,6 +131,9 @@ export const states = css`
     gap: 0.15rem;
     margin-inline-start: auto;
   }
+  .thanks {
+    text-align: end;
+  }
   .actions .icon {
     inline-size: 1.1rem;
     block-size: 1.1rem;
@@ -140,7 +143,8 @@ export const states = css`
     color: var(--soft);
   }
   .withheld ul {
-    padding: 0.3rem 0 0.3rem 1.2rem;
+    padding-block: 0.3rem;
+    padding-inline-start: 1.2rem;
   }
   .feedback {
     display: grid;

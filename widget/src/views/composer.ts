@@ -27,7 +27,7 @@ export function composer(stage: Stage): TemplateResult {
         id="question"
         part="input"
         rows=${rowsOf(draft)}
-        dir="auto"
+        dir=${draft ? "auto" : stage.direction}
         placeholder=${words.placeholder}
         aria-label=${words.question}
         aria-describedby="counter"

@@ -23,10 +23,10 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
       ${confidence(stage, turn)}
       ${timeOf(stage, turn)}
       <span class="actions">
-        ${thanks(stage, turn)} ${copyButton(stage, icons.copy, () => copyable(turn, words.sources), words.copyAnswer)} ${thumbs(stage, turn)}
+        ${copyButton(stage, icons.copy, () => copyable(turn, words.sources), words.copyAnswer)} ${thumbs(stage, turn)}
       </span>
     </div>
-    ${faultForm(stage, turn)}
+    ${thanks(stage, turn)} ${faultForm(stage, turn)}
   </footer>`;
 }
 

@@ -24,7 +24,7 @@ export function thumbs(stage: Stage, turn: Turn): TemplateResult {
 
 /** Says whether the reader's word came through. */
 export function thanks({ words }: Stage, { rating }: Turn): unknown {
-  return rating ? html`<span class="faint">${rating.sent ? words.thanks : words.notRated}</span>` : nothing;
+  return rating ? html`<p class="faint thanks">${rating.sent ? words.thanks : words.notRated}</p>` : nothing;
 }
 
 /** Asks what was wrong, if the reader just said that something was. */

@@ -20,8 +20,9 @@ export interface Frame {
 export function panel(stage: Stage, frame: Frame): TemplateResult {
   const { chat, words } = stage;
   const { turns } = chat.conversation;
+  // A page that the panel is part of says itself which book it is.
   return html`<header part="header">
-      <h2 id="title" dir="auto">${chat.contents?.title ?? words.title}</h2>
+      <h2 id="title" dir="auto">${(frame.close && chat.contents?.title) || words.title}</h2>
       ${turns.length ? headButton(words.newConversation, icons.fresh, frame.clear) : nothing}
       ${frame.close ? headButton(words.close, icons.close, frame.close) : nothing}
     </header>

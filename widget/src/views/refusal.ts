@@ -42,8 +42,8 @@ function offer({ words, chat, asked, focus }: Stage, turn: Turn): TemplateResult
 
 function passage(stage: Stage, source: Source): TemplateResult {
   const text = plainText(source.chunk_text);
-  const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).trimEnd()}…` : text;
-  return html`<li>
+  const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : text;
+  return html`<li dir="auto">
     ${sourceLink(stage, source)}
     <p dir="auto">${preview}</p>
   </li>`;

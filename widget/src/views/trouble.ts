@@ -32,7 +32,7 @@ export function trouble({ words, chat, language, focus }: Stage, turn: Turn): un
     <button type="button" class="second" aria-disabled=${left > 0} @click=${again}>
       ${label}
     </button>
-    ${what.requestId ? html`<p class="faint">${fill(words.request, { id: what.requestId })}</p>` : nothing}
+    ${what.requestId && what.kind !== "rate" ? html`<p class="faint">${fill(words.request, { id: what.requestId })}</p>` : nothing}
   </div>`;
 }
 

@@ -82,8 +82,10 @@ export function chipOf({ words, chat, focus }: Stage, selection: string): Templa
   };
   return html`<div class="chip" part="selection">
     ${icons.quote}
-    <span class="unseen">${words.selected}: </span><span class="clip" dir="auto">${selection}</span>
-    <span class="badge">${words.fromSelection}</span>
+    <p>
+      <span class="badge">${words.fromSelection}</span>
+      <span class="unseen">${words.selected}: </span><span class="clip" dir="auto">${selection}</span>
+    </p>
     <button type="button" class="plain small" aria-label=${words.removeSelection} @click=${remove}>
       ${icons.close}
     </button>

@@ -16,10 +16,13 @@ export function welcome(stage: Stage): TemplateResult {
 }
 
 function starters({ chat, words, asked, focus }: Stage): unknown {
-  if (!chat.contents) return nothing;
+  // They are about the page or the book: a selection is asked about in the reader's own words.
+  if (!chat.contents || chat.desk.selection) return nothing;
   // A question is asked in the language of the book, whatever the chat speaks.
   const { starter } = wordsOf(document.documentElement.lang);
-  const questions = topicsFor(chat.contents, chat.place, STARTERS).map((topic) => fill(starter, { topic }));
+  const questions = topicsFor(chat.contents, chat.place, STARTERS).map((topic) =>
+    topic.endsWith("?") ? topic : fill(starter, { topic }),
+  );
   const ask = (question: string) => {
     asked(chat.ask(question));
     focus(QUESTION);

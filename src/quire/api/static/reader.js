@@ -214,7 +214,7 @@ function showFound(results, said) {
     const [page, anchor = ""] = url.split("#");
     const name = section && section !== chapter ? `${chapter} › ${section}` : chapter;
     const words = text.replace(/\s+/g, " ");
-    const preview = words.length > PREVIEW ? `${words.slice(0, PREVIEW)}…` : words;
+    const preview = words.length > PREVIEW ? `${words.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : words;
     return make("li", {}, link({ file: files.get(page), anchor }, name), make("p", {}, preview));
   });
   ui.results.replaceChildren(...items);
