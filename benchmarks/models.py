@@ -12,6 +12,7 @@ weights, to be read by someone.
 import argparse
 import asyncio
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -40,11 +41,12 @@ BOOK = ROOT / "examples" / "physical-ai"
 GOLDEN = ROOT / "evals" / "golden"
 THREADS = int(os.environ.get("THREADS", "2"))
 """Of the model; more than there are free cores make it slower."""
-CONTEXT = 600
+CONTEXT = 500
 """Tokens of passages: a model on two cores reads 30 a second."""
+SEED = 7
 LIMITS = LlmOptions(
     temperature=0.0,
-    max_tokens=160,
+    max_tokens=120,
     first_token_seconds=600,
     idle_seconds=120,
     answer_seconds=1_200,
@@ -61,13 +63,18 @@ class Variant:
 
 
 def sample() -> list[GoldenQuestion]:
-    """Give half of the plain set's covered questions, its others, and the hard set's uncovered."""
+    """Give a third of the plain set's covered questions, some others, and the hard set's uncovered.
+
+    In an order of chance, always the same, so that those asked first are a sample too.
+    """
     plain = read_golden(GOLDEN / "physical-ai.jsonl")
-    covered = [one for one in plain if one.kind == "covered"][::2]
-    others = [one for one in plain if one.kind != "covered"]
+    covered = [one for one in plain if one.kind == "covered"][::3]
+    followups = [one for one in plain if one.kind == "followup"][::2]
+    uncovered = [one for one in plain if one.kind == "uncovered"]
     hard = read_golden(GOLDEN / "physical-ai-hard.jsonl")
     near = [replace(one, id=f"hard-{one.id}") for one in hard if one.kind == "uncovered"]
-    return covered + others + near
+    chosen = covered + followups + uncovered + near
+    return random.Random(SEED).sample(chosen, len(chosen))
 
 
 async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
@@ -79,16 +86,18 @@ async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list
     return results
 
 
-async def is_asked_out(
+async def ask_on(
     questions: Sequence[GoldenQuestion], pipeline: Pipeline, model: Remembering, seconds: float
-) -> bool:
-    """Let the model say its part, until it took its time; say whether it came to the end."""
-    for number, question in enumerate(questions, start=1):
+) -> list[GoldenQuestion]:
+    """Let the model say its part, until it took its time; give the questions it came to."""
+    reached: list[GoldenQuestion] = []
+    for question in questions:
         if model.asked_seconds > seconds:
-            return False
+            break
         await asked([question], pipeline)
-        print(f"{number} of {len(questions)}, {model.asked_seconds:.0f} s", file=sys.stderr)
-    return True
+        reached.append(question)
+        print(f"{len(reached)} of {len(questions)}, {model.asked_seconds:.0f} s", file=sys.stderr)
+    return reached
 
 
 def row(
@@ -122,6 +131,8 @@ def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering)
         taken = [one.answer.timings.answer_ms for one in results if one.answer.timings.answer_ms]
         return ["–", f"{statistics.median(taken):.0f} ms"]
     said = list(model.said.values())
+    if not said:
+        return ["–", "–"]
     read, written = (statistics.median(one.tokens[side] for one in said) for side in (0, 1))
     return [f"{read:.0f} + {written:.0f}", f"{statistics.median(s.seconds for s in said):.0f} s"]
 
@@ -142,10 +153,8 @@ async def measure(weights: Path, name: str, data: Path, given: argparse.Namespac
         async with build(settings) as services:
             model, each = variants(services, name, given.weights / "said" / name)
             # What was shown before is part of a follow-up's prompt, so each may ask for more.
-            for pipeline in (answering(services, variant) for variant in each):
-                if not await is_asked_out(questions, pipeline, model, 60 * given.minutes):
-                    print("Not all asked yet: run it again to go on.")
-                    return
+            for pipeline in (answering(services, variant) for variant in each[1:]):
+                questions = await ask_on(questions, pipeline, model, 60 * given.minutes)
             read = ""
             for variant in each:
                 results = await asked(questions, answering(services, variant))
@@ -153,7 +162,8 @@ async def measure(weights: Path, name: str, data: Path, given: argparse.Namespac
                 read += "\n".join(written(variant, one) for one in results)
     Console(width=170).print(table)
     said = sum(one.seconds for one in model.said.values())
-    print(f"{len(questions)} questions; {name} was asked {len(model.said)} times, {said:.0f} s.")
+    print(f"{len(questions)} of {len(sample()[:: given.every])} questions, the rest by running it")
+    print(f"again; {name} was asked {len(model.said)} times, in {said:.0f} s.")
     (given.weights / f"{name}.md").write_text(read)
 
 

@@ -75,7 +75,7 @@ class Remembering(Model):
         if said.failure:
             raise ModelMisbehaved(said.failure)
 
-    async def _ask(self, prompt: str, path: Path, *given: Any, **more: Any) -> None:
+    async def _ask(self, prompt: str, path: Path, /, *given: Any, **more: Any) -> None:
         began, events, failure = monotonic(), [], ""
         try:
             async for event in self._model.stream_response(*given, **more):
