@@ -84,8 +84,13 @@ bench-verification: $(READY) ## what checking every sentence costs a streamed an
 	$(BIN)/python benchmarks/verification.py
 
 MODEL ?= qwen
-bench-models: $(DEV) ## the golden questions with a real local model (MODEL=qwen, 1.1 GB, or smollm2) and with the embedded one
-	$(BIN)/python benchmarks/models.py $(MODEL)
+MINUTES ?= 60
+bench-models: $(DEV) ## golden questions with a real local model (MODEL=qwen, 1.1 GB, or smollm2) and with the embedded one; MINUTES=9 goes on next time
+	$(BIN)/python benchmarks/models.py $(MODEL) --minutes $(MINUTES)
+
+EVERY ?= 8
+bench-attacks: $(DEV) ## attacks by text on a real local model (MODEL=qwen or smollm2), every EVERY-th
+	$(BIN)/python benchmarks/attacks.py $(MODEL) --every $(EVERY)
 
 bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
 	$(BIN)/python benchmarks/faults.py

@@ -1,27 +1,27 @@
-"""The golden questions with the embedded model and with a real local one, held to the same proof.
+"""Golden questions with the embedded model and with a real local one, held to the same proof.
 
     make bench-models                 # Qwen2.5-Coder-1.5B; downloads 1.1 GB once
     make bench-models MODEL=smollm2   # SmolLM2-135M, from the development dependencies
 
 The local model runs in llama.cpp's server on loopback and is reached through LiteLLM. Its words are
-kept, so that every judge sees the same ones. Times are of the machine it runs on.
+kept on disk, so that every judge sees the same ones, and that a run can be made in several sittings
+(`MINUTES=9`). Times are of the machine it runs on. All that was said is put into a file beside the
+weights, to be read by someone.
 """
 
 import argparse
 import asyncio
-import hashlib
-import json
 import os
+import random
 import statistics
+import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from agents.items import ModelResponse, TResponseStreamEvent
-from agents.models.interface import Model
+from remembering import Remembering
 from rich.console import Console
 from rich.table import Table
 from weights import qwen, smollm2
@@ -38,45 +38,19 @@ from quire.testing.llama import LlamaServer
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
-GOLDEN = ROOT / "evals" / "golden" / "physical-ai.jsonl"
+GOLDEN = ROOT / "evals" / "golden"
 THREADS = int(os.environ.get("THREADS", "2"))
 """Of the model; more than there are free cores make it slower."""
-CONTEXT = 1_000
+CONTEXT = 500
 """Tokens of passages: a model on two cores reads 30 a second."""
-
-
-class Remembering(Model):
-    """Asks the model once, and gives the same events again when it is asked the same."""
-
-    def __init__(self, model: Model) -> None:
-        """Ask `model`."""
-        self._model = model
-        self._said: dict[str, list[TResponseStreamEvent]] = {}
-        self._failed: dict[str, Exception] = {}
-
-    async def get_response(self, *given: Any, **more: Any) -> ModelResponse:
-        """Answer in one piece."""
-        return await self._model.get_response(*given, **more)
-
-    async def stream_response(
-        self, *given: Any, **more: Any
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer piece by piece."""
-        key = hashlib.sha256(json.dumps(given[:2]).encode()).hexdigest()
-        if key not in self._said:
-            said = self._said.setdefault(key, [])
-            try:
-                async for event in self._model.stream_response(*given, **more):
-                    said.append(event)
-                    yield event
-            except ModelError as error:  # cut off at the limit of tokens, say
-                self._failed[key] = error
-                raise
-            return
-        for event in self._said[key]:
-            yield event
-        if key in self._failed:
-            raise self._failed[key]
+SEED = 7
+LIMITS = LlmOptions(
+    temperature=0.0,
+    max_tokens=120,
+    first_token_seconds=600,
+    idle_seconds=120,
+    answer_seconds=1_200,
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +62,22 @@ class Variant:
     writers: Writers
 
 
-async def asked(questions: list[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
+def sample() -> list[GoldenQuestion]:
+    """Give a third of the plain set's covered questions, some others, and the hard set's uncovered.
+
+    In an order of chance, always the same, so that those asked first are a sample too.
+    """
+    plain = read_golden(GOLDEN / "physical-ai.jsonl")
+    covered = [one for one in plain if one.kind == "covered"][::3]
+    followups = [one for one in plain if one.kind == "followup"][::2]
+    uncovered = [one for one in plain if one.kind == "uncovered"]
+    hard = read_golden(GOLDEN / "physical-ai-hard.jsonl")
+    near = [replace(one, id=f"hard-{one.id}") for one in hard if one.kind == "uncovered"]
+    chosen = covered + followups + uncovered + near
+    return random.Random(SEED).sample(chosen, len(chosen))
+
+
+async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
     """Give the answers; a question whose model failed has none."""
     results = []
     for question in questions:
@@ -97,8 +86,22 @@ async def asked(questions: list[GoldenQuestion], pipeline: Pipeline) -> list[Gol
     return results
 
 
+async def ask_on(
+    questions: Sequence[GoldenQuestion], pipeline: Pipeline, model: Remembering, seconds: float
+) -> list[GoldenQuestion]:
+    """Let the model say its part, until it took its time; give the questions it came to."""
+    reached: list[GoldenQuestion] = []
+    for question in questions:
+        if model.asked_seconds > seconds:
+            break
+        await asked([question], pipeline)
+        reached.append(question)
+        print(f"{len(reached)} of {len(questions)}, {model.asked_seconds:.0f} s", file=sys.stderr)
+    return reached
+
+
 def row(
-    variant: Variant, questions: list[GoldenQuestion], results: list[GoldenResult], *, timed: bool
+    variant: Variant, questions: Sequence[GoldenQuestion], results: Sequence[GoldenResult]
 ) -> list[str]:
     """Sum up how the questions were answered."""
     covered = [one for one in results if one.question.kind != "uncovered"]
@@ -107,8 +110,6 @@ def row(
     answers = [one.answer for one in results]
     shown = sum(c.verdict in ("supported", "partly") for a in answers for c in a.claims)
     withheld = sum(len(answer.withheld) for answer in answers)
-    asked = [a for a in answers if a.timings.answer_ms]
-    tokens = [a.tokens_used for a in answers if a.tokens_used]
     return [
         variant.name,
         variant.judge,
@@ -119,55 +120,72 @@ def row(
         str(shown + withheld),
         f"{shown} ({shown / max(1, shown + withheld):.0%})",
         str(withheld),
-        f"{statistics.median(tokens):.0f}" if tokens else "–",
-        f"{statistics.median(a.timings.answer_ms for a in asked) / 1000:.2f} s" if timed else "",
     ]
 
 
-async def measure(weights: Path, name: str, data: Path, every: int) -> None:
+def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering) -> list[str]:
+    """Give tokens read and written and seconds of a call, in the middle."""
+    if len(variant.writers.each) > 1 or variant.judge != "strict":
+        return ["", ""]  # the same words as in the row above
+    if variant.name == "embedded":
+        taken = [one.answer.timings.answer_ms for one in results if one.answer.timings.answer_ms]
+        return ["–", f"{statistics.median(taken):.0f} ms"]
+    said = list(model.said.values())
+    if not said:
+        return ["–", "–"]
+    read, written = (statistics.median(one.tokens[side] for one in said) for side in (0, 1))
+    return [f"{read:.0f} + {written:.0f}", f"{statistics.median(s.seconds for s in said):.0f} s"]
+
+
+async def measure(weights: Path, name: str, data: Path, given: argparse.Namespace) -> None:
     table = Table(
         "model", "judge", "right", "refused", "failed", "off-book refused", "sentences",
         "proven, shown", "withheld", "tokens", "time",
     )  # fmt: skip
-    questions = read_golden(GOLDEN)[::every]
-    with LlamaServer(weights, threads=THREADS, context=8_192) as server:
-        llm = LlmOptions(
-            base_url=server.url,
-            temperature=0.0,
-            max_tokens=300,
-            first_token_seconds=900,
-            idle_seconds=300,
-            answer_seconds=1_800,
-        )
+    questions = sample()[:: given.every]
+    with LlamaServer(weights, threads=THREADS, context=4_096) as server:
         settings = Settings(
             data_dir=data,
             model=f"litellm/openai/{name},embedded",
-            llm=llm,
+            llm=LIMITS.model_copy(update={"base_url": server.url}),
             answer=AnswerOptions(context_tokens=CONTEXT),
         )
-        invented: list[str] = []
         async with build(settings) as services:
-            for variant in variants(services, name):
-                pipeline = answering(services, variant)
-                results = await asked(questions, pipeline)
-                timed = variant.judge == "strict" and len(variant.writers.each) == 1
-                table.add_row(*row(variant, questions, results, timed=timed))
-                if variant.name == name and variant.judge == "strict":
-                    invented = [c.text for one in results for c in one.answer.withheld]
-                console = Console(width=150)
-                console.print(table)
-    console.print(f"\nWhat {name} wrote and no reader saw ({len(invented)} sentences), a few:")
-    for text in invented[:12]:
-        console.print(f"  - {' '.join(text.split())[:200]}", highlight=False, markup=False)
+            model, each = variants(services, name, given.weights / "said" / name)
+            # What was shown before is part of a follow-up's prompt, so each may ask for more.
+            for pipeline in (answering(services, variant) for variant in each[1:]):
+                questions = await ask_on(questions, pipeline, model, 60 * given.minutes)
+            read = ""
+            for variant in each:
+                results = await asked(questions, answering(services, variant))
+                table.add_row(*row(variant, questions, results), *costs(variant, results, model))
+                read += "\n".join(written(variant, one) for one in results)
+    Console(width=170).print(table)
+    said = sum(one.seconds for one in model.said.values())
+    print(f"{len(questions)} of {len(sample()[:: given.every])} questions, the rest by running it")
+    print(f"again; {name} was asked {len(model.said)} times, in {said:.0f} s.")
+    (given.weights / f"{name}.md").write_text(read)
 
 
-def variants(services: Services, name: str) -> list[Variant]:
-    """Give the ways of answering; the model is really asked in the second only."""
+def written(variant: Variant, result: GoldenResult) -> str:
+    """Give one answer for reading: what was shown, with its proof, and what was not."""
+    answer = result.answer
+    lines = [f"## {variant.name}, {variant.judge}: {result.question.id} {answer.question}"]
+    lines += [f"{'right' if result.right else f'wrong: {result.reason}'}; {answer.model}", ""]
+    for claim in answer.claims:
+        quotes = " … ".join(citation.quote for citation in claim.citations)
+        lines.append(f"- {claim.verdict}: {claim.text}\n    - “{quotes}”")
+    lines += [f"- WITHHELD: {' '.join(claim.text.split())}" for claim in answer.withheld]
+    return "\n".join([*lines, ""])
+
+
+def variants(services: Services, name: str, kept: Path) -> tuple[Remembering, list[Variant]]:
+    """Give the ways of answering."""
     (writers,) = services.writers
     outside, embedded = writers.each
-    model = Remembering(outside.model_for(None))  # type: ignore[arg-type]
+    model = Remembering(outside.model_for(None), kept)  # type: ignore[arg-type]
     writer: Writer = replace(outside, name=name, model_for=lambda _: model)
-    return [
+    return model, [
         Variant("embedded", "strict", replace(writers, each=(embedded,))),
         Variant(name, "strict", replace(writers, each=(writer,))),
         Variant(name, "trained", replace(writers, each=(writer,))),
@@ -189,13 +207,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", choices=("qwen", "smollm2"))
     parser.add_argument("--every", type=int, default=1, help="ask only every n-th question")
+    parser.add_argument("--minutes", type=float, default=1e9, help="ask no longer at a sitting")
     parser.add_argument("--weights", type=Path, default=Path(".models"))
     given = parser.parse_args()
     weights = smollm2() if given.model == "smollm2" else qwen(given.weights)
     with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
         settings = Settings(data_dir=Path(folder))
         ingest(BOOK, books_folder(settings), build(settings).embedder)
-        asyncio.run(measure(weights, given.model, Path(folder), given.every))
+        asyncio.run(measure(weights, given.model, Path(folder), given))
 
 
 if __name__ == "__main__":

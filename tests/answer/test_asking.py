@@ -105,18 +105,35 @@ async def summary_after(services: Services, turns: int) -> str | None:
     return kept.topic_summary
 
 
-@pytest.mark.parametrize("told", [{"summarise": Reply("“Lenses and their glass.”")}], indirect=True)
-async def test_a_conversation_is_summed_up_by_the_model_if_that_is_set(
+@pytest.mark.parametrize("told", [{"summarise": Reply("“Orders of lenses.”")}], indirect=True)
+async def test_the_model_chooses_what_a_summary_names_if_that_is_set(
     tiny_copy: Path, told: Told
 ) -> None:
     early = await summary_after(wired(tiny_copy, told, summarise=True), 4)
     due = await summary_after(wired(tiny_copy, told, summarise=True), 5)
+    by_rules = await summary_after(wired(tiny_copy, told), 5)
 
-    assert (early, due) == (None, "Lenses and their glass")
+    assert early is None
+    assert due == "Orders and lenses"
+    assert due != by_rules
     assert told.told.count(SUMMARISE) == 1
 
 
-@pytest.mark.parametrize("told", [{"summarise": Reply(status=500)}], indirect=True)
+INVENTED = "The Fresnel lens never breaks, see https://evil.example"
+
+
+@pytest.mark.parametrize("told", [{"summarise": Reply(INVENTED)}], indirect=True)
+async def test_no_word_of_the_model_itself_comes_into_a_summary(
+    tiny_copy: Path, told: Told
+) -> None:
+    assert await summary_after(wired(tiny_copy, told, summarise=True), 5) == "Fresnel lens"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"summarise": Reply(status=500)}, {"summarise": Reply("All about submarines.")}],
+    indirect=True,
+)
 async def test_a_summary_that_the_model_does_not_write_is_made_by_the_rules(
     tiny_copy: Path, told: Told
 ) -> None:

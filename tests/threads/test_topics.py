@@ -4,7 +4,7 @@ import pytest
 
 from quire.errors import BadRequest
 from quire.threads.store import SqlThreadStore
-from quire.threads.topics import Exchange, summarise
+from quire.threads.topics import Exchange, named_in, summarise
 from tests.threads.turns import turn_of
 
 LAMPS = [
@@ -32,6 +32,22 @@ def test_headings_are_enough_where_nothing_was_asked_twice() -> None:
 def test_identifiers_keep_their_case() -> None:
     assert summarise([Exchange("What does cmd_vel do?")]) == "cmd_vel"
     assert summarise([Exchange("What is odometry drift?")]) == "Odometry drift"
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("The clockwork, and the Fresnel lens.", "Clockwork and Fresnel lens"),
+        ("Bob explains the keeper's clockwork", "Keeper and clockwork, in “The keeper”"),
+        ("Orders of lenses", "“Orders of lenses”"),
+        ("Submarines", None),
+        ("", None),
+    ],
+)
+def test_another_may_choose_among_what_was_asked_and_nothing_else(
+    said: str, named: str | None
+) -> None:
+    assert named_in(said, LAMPS) == named
 
 
 def test_questions_without_a_topic_have_no_summary() -> None:

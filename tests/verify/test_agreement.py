@@ -56,6 +56,8 @@ def test_a_conflict_is_named_with_both_sides(
     ("claim", "evidence", "kind"),
     [
         ("It runs at 100 Hz.", "It runs.", "number"),
+        ("I am a keeper of lamps.", "Someone is a keeper of lamps.", "name"),
+        ("You are a lamp with a lens.", "It is a lamp with a lens.", "name"),
         ("It takes at most 5 s.", "It takes 5 s.", "bound"),
         ("It takes 5 s.", "It takes at least 5 s.", "bound"),
         ("Publish to `scan`.", "Publish to `odom`.", "name"),

@@ -81,7 +81,8 @@ class LlmOptions(ModelOptions):
     rewrite: bool = False
     """Whether it puts follow-ups into complete questions, instead of Quire's own rules."""
     summarise: bool = False
-    """Whether it writes the summaries of conversations, instead of Quire's own rules."""
+    """Whether it chooses what summaries of conversations name, instead of Quire's own rules; they
+    name it in the words of the questions."""
     second_opinion: bool = False
     """Whether it is asked about claims that the judge would withhold: it has to name the sentence
     that says so. Shows more, and errs more often."""

@@ -60,6 +60,40 @@ def summarise(exchanges: Sequence[Exchange]) -> str | None:
     headings = _most_cited(exchanges, leaving_out=phrases)
     if not phrases and not headings:
         phrases = _chosen(exchanges, least=1)
+    return _fitted(phrases, headings)
+
+
+def named_in(said: str, exchanges: Sequence[Exchange]) -> str | None:
+    """Name what `said` names of what was asked about, and of the headings that answered.
+
+    No word of `said` itself comes into it. At most 200 characters; `None` if it names nothing.
+    """
+    spoken = _run(said)
+    asked = {text: _run(text) for one in exchanges for text in _phrases(one.question)}
+    places = {text: at for text, run in asked.items() if (at := _place(run, spoken)) is not None}
+    phrases: dict[str, int] = {}
+    for text in sorted(places, key=lambda text: (-len(asked[text]), places[text])):
+        if not any({*asked[text]} & {*asked[other]} for other in phrases):
+            phrases[text] = places[text]
+    headings = [
+        heading
+        for heading in _most_cited(exchanges, leaving_out=list(phrases))
+        if _place(_run(heading), spoken) is not None
+    ]
+    return _fitted(sorted(phrases, key=phrases.__getitem__)[:PHRASES], headings)
+
+
+def _run(text: str) -> list[str]:
+    return [stem(word.lower()) for word in words(text)]
+
+
+def _place(run: Sequence[str], spoken: Sequence[str]) -> int | None:
+    """Give where the words stand one after the other; `None` if they do not."""
+    starts = range(len(spoken) - len(run) + 1)
+    return next((at for at in starts if run and spoken[at : at + len(run)] == run), None)
+
+
+def _fitted(phrases: list[str], headings: list[str]) -> str | None:
     while phrases or headings:
         text = _sentence(phrases, headings)
         if len(text) <= LONGEST:

@@ -103,6 +103,8 @@ _NAME = re.compile(
 )
 _PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
 _STRICT = re.compile(r"\b(?:than|from|to|before|after|above|below|under|over)\b", re.I)
+_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]yself|[Yy]ou(?: are|['’]re) (?:an?|the))\b")
+"""Someone who speaks of themselves, or to the reader of what they are: a book seldom does."""
 _CLAUSE = re.compile(r"[;:,()!?—–]+(?=\s|$)|\.\s")
 BREAK = "|"
 _BREAKS = re.compile(r"\||[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|or|while|whereas)\b", re.I)
@@ -131,6 +133,7 @@ def disagreements(claim: str, evidence: str) -> list[Disagreement]:
     found = [
         *_quantities(ours, theirs),
         *_names(claim, evidence),
+        *_persons(ours, theirs),
         *_negations(ours, theirs),
         *_directions(ours, theirs),
         *_quantifiers(ours, theirs),
@@ -280,6 +283,13 @@ def _names(claim: str, evidence: str) -> Iterator[Disagreement]:
         target = next(part for part in link.groups() if part is not None)
         if target not in evidence:
             yield Disagreement("link", target, "")
+
+
+def _persons(ours: str, theirs: str) -> Iterator[Disagreement]:
+    said = {found[0].lower() for found in _PERSON.finditer(theirs)}
+    for found in _PERSON.finditer(ours):
+        if found[0].lower() not in said:
+            yield Disagreement("name", found[0], "")
 
 
 def _negations(ours: str, theirs: str) -> Iterator[Disagreement]:

@@ -9,6 +9,7 @@ in quotes is not meant: a book about such orders can be asked about them.
 import re
 from unicodedata import category, normalize
 
+from quire.prose.plain import INVISIBLE
 from quire.prose.sentences import split_spans
 from quire.prose.terms import words
 
@@ -19,14 +20,14 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 _STARTS = (
     r"(?:^[\W_]*|[,;:.!?—–|]\s*|\b(?:and|then|please|just|must|should|shall|will|has to|have to"
-    r"|is to|are to|do not|don['’]t|never|always|first|instead|to be|now|the AI)\s+)"
+    r"|is to|are to|do not|don['’]t|never|always|first|instead|to be|now|the AI|you)\s+)"
 )
 _ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?|messages?|quer(?:y|ies)|questions?|prompts?)"
 _RULES = r"(?:instructions?|prompts?|rules|guidelines|directives)"
 _PROGRAM = _any(
     r"\b(?:LLMs?|GPT(?:-\d)?|chat ?bots?|bots?|assistants?|(?:large )?language models?)\b",
     r"\bAIs?(?: systems?| agents?)?\s*[,:]|\b(?:the|any|every|an) AI\b",
-    r"\banswering (?:software|system|engine|machine)s?\b",
+    r"\banswering (?:software|system|engine|machine)s?\b|\bautomat(?:ed|ic) readers?\b",
     r"(?:^\W*|\bhey |\bdear )models?\s*[,:]",
 )
 """Who is spoken to."""
@@ -34,7 +35,8 @@ _ACT = _any(
     _STARTS + r"(?:say|give|mention|output|produce|dump|share|emit|repeat|include|add|append|reply"
     r"|respond|answer|prints?|write|tell|begin|sign|finish|reveal|list|label(?:led)?|obey|comply"
     r"|decode|quote|cite|summari[sz]e|skip|ignore|disregard|forget|override|persuade|recommend"
-    r"|act as)\b"
+    r"|act as)\b",
+    r"\b(?:could|would|will|can) you\b|\bit is (?:\w+ )?(?:required|requested|ordered) that\b",
 )
 """What a program that answers could be told to do."""
 _THING = _any(
@@ -43,7 +45,8 @@ _THING = _any(
     rf"\b(?:all|any|previous|prior|above|your|these|system)\b[^.!?]{{0,30}}\b{_RULES}\b",
     rf"\bthe {_RULES} (?:it|you|they) (?:was|were|are|is)\b",
     r"\bthe (?:passages|question)\b|\bquestions about\b|\bpassages? \[?\d|\bits citation\b",
-    r"\bthis (?:page|text|passage|chat|conversation)\b|\bin the summary\b|\bfirst person\b",
+    r"\bthis (?:page|text|passage|paragraph|chat|conversation)\b|\bin the summary\b",
+    r"\bfirst person\b",
     r"\bto the readers?\b|\bthe readers? (?:that|to)\b|\bthem the\b|\bwhatever you write\b",
     r"\bthe (?:single )?(?:words?|string) (?-i:[A-Z])|\b(?:developer|first) message\b",
     r"\bbearer token\b|\bapi[ _-]?keys?\b|\w_(?:key|token|secret)\b|\byour environment\b",
@@ -64,6 +67,8 @@ _PLAIN = _any(
     r"(?:^\W*|[.!?:;]\s*)act as \S+ and\b|\bgreet the readers?\b",
     r"\bfrom now on,? you\b|\byou are no longer an?\b|\byour (?:name|task|job|role) (?:is|has)\b",
     r"\bif you are an? (?:AI|assistant|bot|chat ?bot|LLM|(?:language )?model)\b",
+    r"\byour (?:\w+ )?(?:persona|identity)\b|(?:^\W*|[.!?:;]\s*)you are (?-i:[A-Z])[\w-]+, an?\b",
+    rf"\|\s*{_ANSWERS}\s*\|(?=[^\0]*\|\s*(?:anything|everything|whatever)\b)",
     r"\byou are now (?:called|named|in \w+ mode|an? \w+ (?:assistant|bot|AI))\b",
     r"\bwhen(?:ever)? (?:you are|you're|someone|anyone|the reader) (?:is )?ask(?:ed|s)\b",
     r"(?:^\W*|[.!?:]\s*)(?:tell|greet|direct|persuade|convince|show) (?:the|every|all) readers?\b",
@@ -71,6 +76,9 @@ _PLAIN = _any(
 """What is meant for nobody else."""
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|`[^`]*`|‘[^’]*’")
 _TEMPLATE = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>")
+_SPACED = re.compile(rf"(?:\w{INVISIBLE.pattern}+){{3,}}")
+"""Words written so that a search for them fails: with a sign that nobody sees after each letter."""
+_YOU_ARE = re.compile(r"\byou['’]re\b", re.I)
 _OWN_WORDS = 3
 """What has fewer words outside of quotes speaks of nothing: it is what it quotes."""
 _LONGEST = 600
@@ -80,7 +88,7 @@ _LONGEST = 600
 def is_order(text: str) -> bool:
     """Tell whether a text tells the one who answers what to do, say or be."""
     seen = "".join(one for one in normalize("NFKC", text) if category(one) != "Cf").strip()
-    spoken = _QUOTED.sub(" … ", seen)
+    spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
     said = spoken if len(words(spoken)) >= _OWN_WORDS else re.sub(r"[“”\"«»`]", "", seen)
     if _PLAIN.search(said):
         return True
@@ -91,9 +99,12 @@ def is_order(text: str) -> bool:
 
 
 def rests_on_order(text: str, start: int, end: int) -> bool:
-    """Tell whether what stands there in a passage is an order."""
+    """Tell whether what stands there in a passage is an order, or part of one."""
     paragraph = text[text.rfind("\n\n", 0, start) + 1 : (text.find("\n\n", end) + 1) or len(text)]
-    if _TEMPLATE.search(paragraph):
+    if _TEMPLATE.search(paragraph) or _SPACED.search(paragraph):
         return True
-    spans = (span for span in split_spans(text) if span.start < end and start < span.end)
+    spans = [span for span in split_spans(text) if span.start < end and start < span.end]
+    # Points of a list and rows of a table go on from each other.
+    if any(span.kind in ("item", "row") for span in spans) and is_order(paragraph):
+        return True
     return is_order(text[start:end]) or any(is_order(span.of(text)) for span in spans)
