@@ -22,6 +22,7 @@ ENDINGS = (".html", ".htm", ".xhtml")
 _MACHINE_MADE = re.compile(
     r"(?:^|/)(?:404|search|genindex(?:-\w+)?|py-modindex|print|searchindex|google\w{16})\.html?$"
 )
+_OPENS = re.compile(r"(?:^|/)index(?:\.[a-z]{2}(?:[-_]\w+)?)?\.x?html?$")
 _HEAD = 100_000
 _TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 
@@ -92,7 +93,7 @@ def _index(files: Sequence[SourceFile], options: IngestOptions) -> tuple[str, "E
     """Give the page that the site opens with, as far as it can be read."""
     from quire.ingest.readers.htmltree import parse_html
 
-    first = sorted(files, key=lambda f: (Path(f.name).stem != "index", f.name.count("/"), f.name))
+    first = sorted(files, key=lambda f: (not _OPENS.search(f.name), f.name.count("/"), f.name))
     for file in first[:1]:
         try:
             return file.name, parse_html(_bytes(file, options))

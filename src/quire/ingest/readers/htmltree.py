@@ -209,6 +209,7 @@ def main_content(tree: Element) -> Element:
         (found[0] for path in _MAIN if len(found := _found(tree, path)) == 1 and text_of(found[0])),
         tree,
     )
+    _take_in_name(chosen)
     clear(chosen, site=True)
     words = len(text_of(chosen))
     for path in _INNER:
@@ -217,6 +218,18 @@ def main_content(tree: Element) -> Element:
         if len(found) == 1 and len(text_of(found[0])) > words // 2:
             return found[0]
     return chosen
+
+
+def _take_in_name(chosen: Element) -> None:
+    """Put what AsciiDoc's manual pages say in their header before the text: name and purpose."""
+    header = chosen.getprevious()
+    if header is None or header.get("id") != "header":
+        return
+    said = [e for e in header if name_of(e) == "h2" or class_of(e) == "sectionbody"]
+    for place, element in enumerate(said):
+        if name_of(element) == "h2" and not element.get("id"):
+            element.set("id", "header")
+        chosen.insert(place, element)
 
 
 def _found(tree: Element, path: str) -> list[Element]:
