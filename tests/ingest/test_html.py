@@ -334,6 +334,28 @@ def test_a_page_of_docbook_stands_in_the_chapter_above_it(write_book: WriteBook)
     }
 
 
+def test_a_banner_that_leads_home_is_not_the_title_of_every_page(write_book: WriteBook) -> None:
+    def themed(title: str) -> str:
+        return (
+            f"<title>{title} &#8212; Lamps 1.0</title><body><div class='document'>"
+            "<div id='hd'><h1><a href='index.html'>Lamps 1.0</a></h1>"
+            "<div class='nav'>previous | up | next</div></div>"
+            f"<h1>{title}</h1><p>About {title}.</p></div></body>"
+        )
+
+    book = read(write_book({f"{name}.html": themed(name) for name in ("index", "oil", "wick")}))
+
+    assert book.title == "Lamps 1.0"
+    assert [(page.title, texts(page)) for page in book.pages] == [
+        (name, [f"About {name}."]) for name in ("index", "oil", "wick")
+    ]
+    assert {s.path for page in book.pages for s in page.sections} == {
+        ("index",),
+        ("oil",),
+        ("wick",),
+    }
+
+
 def test_a_translated_site_opens_with_the_index_of_its_language(write_book: WriteBook) -> None:
     pages = {
         "advanced.en.html": "<title>Advanced</title><p>More.</p>",

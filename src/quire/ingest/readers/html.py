@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,7 @@ def _site(
     root: Path, files: Sequence[SourceFile], index: "Element | None", options: IngestOptions
 ) -> _Site:
     from quire.ingest.readers.htmlsite import links_without_ending, site_name
+    from quire.ingest.readers.htmltree import fold
 
     titles: list[str] = []
     for file in files if root.is_dir() else ():
@@ -114,7 +116,7 @@ def _site(
                 found = _TITLE.search(data.read(_HEAD))
         except OSError:
             continue
-        titles += [" ".join(found[1].decode("utf-8", "replace").split())] if found else []
+        titles += [fold(unescape(found[1].decode("utf-8", "replace")))] if found else []
     bare = index is not None and links_without_ending(index, [file.name for file in files])
     return _Site(site_name(titles), options.site_url or "", bare)
 
