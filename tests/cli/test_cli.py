@@ -101,6 +101,24 @@ def test_follow_ups_of_a_set_are_counted_and_the_wrong_ones_shown(
     assert run.stdout == "What is tar? / What is oil? → What is oil? (+tar)\nfew: 1/2\n"
 
 
+def test_what_reading_loses_of_a_book_is_counted_without_ingesting_it(
+    quire: Quire, tmp_path: Path
+) -> None:
+    (tmp_path / "whole.md").write_text("# Lamps\n\nA lens bends light.\n", "utf-8")
+    (tmp_path / "lossy.html").write_text(
+        "<main><p>A lens.</p><div class='pager'>Lost here</div></main>", "utf-8"
+    )
+
+    whole = quire("bench", "reading", str(tmp_path / "whole.md"), data=tmp_path / "data")
+    lossy = quire("bench", "reading", "--show", str(tmp_path / "lossy.html"), data=tmp_path)
+
+    assert (whole.returncode, lossy.returncode) == (0, 1)
+    assert "  passages: 1\n" in whole.stdout
+    assert "  words lost: 0 of 4 (0.00%)\n" in whole.stdout
+    assert "  words lost: 2 of 4 (50.00%)\n  lost most often: lost (1), here (1)" in lossy.stdout
+    assert not (tmp_path / "data" / "books").exists()
+
+
 def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
     quire: Quire, sample_data: Path
 ) -> None:

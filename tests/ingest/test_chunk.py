@@ -160,6 +160,15 @@ def test_one_sentence_longer_than_the_limit_stays_whole() -> None:
     assert texts(("quote", f"{prose(60)}.")) == [f"{prose(60)}."]
 
 
+def test_a_page_of_names_without_full_stops_is_cut_between_words() -> None:
+    names = prose(SMALL.max_block_tokens + 50, "name")
+
+    chunks = texts(("prose", names))
+
+    assert " ".join(chunks) == names
+    assert all(tokens <= SMALL.max_tokens for tokens in count(chunks))
+
+
 def test_prose_without_any_sentence_stays_whole() -> None:
     assert texts(("prose", "--- " * 60)) == [("--- " * 60).rstrip()]
 

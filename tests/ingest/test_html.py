@@ -294,6 +294,77 @@ def test_every_file_that_matters_is_part_of_the_fingerprint(write_book: WriteBoo
 HREFS = st.text(st.sampled_from("ab./#?:[]% \nhttp@é"), max_size=12)
 
 
+def test_a_manual_page_of_asciidoc_begins_with_its_name_and_purpose(write_book: WriteBook) -> None:
+    book = read(
+        write_book(
+            {
+                "lamp.html": "<title>lamp(1)</title><body><div id='header'><h1>lamp(1) Manual Page"
+                "</h1><h2>NAME</h2><div class='sectionbody'><p>lamp - give light</p></div></div>"
+                "<div id='content'><h2 id='_use'>USE</h2><p>Light it.</p></div>"
+                "<div id='footer'>Last updated today</div></body>"
+            }
+        )
+    )
+
+    (page,) = book.pages
+    assert [(s.path[-1], s.anchor, s.blocks[0].text) for s in page.sections] == [
+        ("NAME", "header", "lamp - give light"),
+        ("USE", "_use", "Light it."),
+    ]
+
+
+def test_a_page_of_docbook_stands_in_the_chapter_above_it(write_book: WriteBook) -> None:
+    home = '<link rel="home" href="index.html" title="Lamps">'
+    book = read(
+        write_book(
+            {
+                "index.html": f"<title>Lamps</title>{home}<p>All about them.</p>",
+                "ch1.html": f"<title>Chapter 1. Oil</title>{home}"
+                '<link rel="up" href="index.html" title="Lamps"><p>Oil burns.</p>',
+                "wick.html": f"<title>1.1. Wick</title>{home}"
+                '<link rel="up" href="ch1.html" title="Chapter 1. Oil"><p>It soaks.</p>',
+            }
+        )
+    )
+
+    assert {page.title: page.part for page in book.pages} == {
+        "Lamps": "",
+        "Chapter 1. Oil": "",
+        "1.1. Wick": "Chapter 1. Oil",
+    }
+
+
+def test_a_banner_that_leads_home_is_not_the_title_of_every_page(write_book: WriteBook) -> None:
+    def themed(title: str) -> str:
+        return (
+            f"<title>{title} &#8212; Lamps 1.0</title><body><div class='document'>"
+            "<div id='hd'><h1><a href='index.html'>Lamps 1.0</a></h1>"
+            "<div class='nav'>previous | up | next</div></div>"
+            f"<h1>{title}</h1><p>About {title}.</p></div></body>"
+        )
+
+    book = read(write_book({f"{name}.html": themed(name) for name in ("index", "oil", "wick")}))
+
+    assert book.title == "Lamps 1.0"
+    assert [(page.title, texts(page)) for page in book.pages] == [
+        (name, [f"About {name}."]) for name in ("index", "oil", "wick")
+    ]
+    assert {s.path for page in book.pages for s in page.sections} == {
+        ("index",),
+        ("oil",),
+        ("wick",),
+    }
+
+
+def test_a_translated_site_opens_with_the_index_of_its_language(write_book: WriteBook) -> None:
+    pages = {
+        "advanced.en.html": "<title>Advanced</title><p>More.</p>",
+        "index.en.html": "<title>Lamps</title><p>All.</p>",
+    }
+
+    assert read(write_book(pages)).title == "Lamps"
+
+
 @given(
     st.lists(st.tuples(HREFS, HREFS, HREFS), min_size=1, max_size=4),
     st.text(st.sampled_from("<>/urlsetoc abc&;\"'="), max_size=60),

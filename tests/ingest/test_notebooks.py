@@ -102,6 +102,15 @@ def test_a_cell_shows_what_a_reader_of_the_page_would_see(
     assert notebook_to_markdown(notebook(cell)).strip() == expected
 
 
+def test_a_formula_that_is_left_open_ends_with_its_cell(write_book: WriteBook) -> None:
+    cells = [markdown("# A\n\n$$\nx\n$$\n$$\n\nOpen."), markdown("## B\n\nText.")]
+    folder = write_book({"a.ipynb": json.dumps({"cells": cells})})
+
+    (page,) = NotebooksReader().read(folder, OPTIONS).pages
+
+    assert [section.path for section in page.sections] == [("A",), ("A", "B")]
+
+
 def test_an_output_is_cut_at_a_screen() -> None:
     lines = notebook_to_markdown(notebook(code("", stream("line\n" * 100)))).count("line")
     long = notebook_to_markdown(notebook(code("", stream("x" * 9000)))).count("x\n")

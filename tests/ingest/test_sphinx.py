@@ -36,6 +36,8 @@ def texts(folder: Path, source: str) -> list[str]:
         ({"conf.py": "master_doc = 'home'", "home.md": "# A\n\nText."}, "sphinx"),
         ({"source/conf.py": "", "source/index.rst": page("A")}, "sphinx"),
         ({"conf.py": "", "source/index.rst": page("A")}, "sphinx"),
+        ({"README.md": "# A", "docs/conf.py": "", "docs/index.rst": page("A")}, "sphinx"),
+        ({"README.md": "# A", "doc/source/conf.py": "", "doc/source/index.md": "# A"}, "sphinx"),
         ({"index.rst": page("A", tree("b"))}, "sphinx"),
         ({"index.rst": page("A"), "a.md": "A."}, "markdown"),
         ({"conf.py": "", "a.md": "A."}, "markdown"),
@@ -286,3 +288,60 @@ def test_references_reach_across_pages_and_formats(write_book: WriteBook) -> Non
 
     assert texts(folder, "index.rst")[1] == "The lens, Rings, Bee."
     assert texts(folder, "deep/b.md") == ["See The lens, A."]
+
+
+def test_a_project_is_read_with_what_its_pages_take_in_from_beside_the_docs(
+    write_book: WriteBook, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text("Secret.")
+    project = write_book(
+        {
+            "README.rst": page("Lamps"),
+            "docs/conf.py": "",
+            "docs/index.rst": ".. include:: ../README.rst\n\n" + tree("guide/oil"),
+            "docs/guide/oil.rst": page(
+                "Oil", ".. include:: /notes.txt\n", ".. include:: ../../../secret.txt\n"
+            ),
+            "docs/notes.txt": "A note.",
+        }
+    )
+
+    book = SphinxReader().read(project, OPTIONS)
+
+    assert [(page.title, page.url) for page in book.pages] == [
+        ("Lamps", "https://x.y/index.html"),
+        ("Oil", "https://x.y/guide/oil.html"),
+    ]
+    assert texts(project, "docs/guide/oil.rst") == ["About Oil.", "A note."]
+    assert [skip.source for skip in book.skipped] == ["../../../secret.txt"]
+
+
+def test_a_book_that_does_not_say_its_name_has_that_of_its_first_page(
+    write_book: WriteBook,
+) -> None:
+    computed = write_book({"conf.py": "project = name()", "index.rst": page("Lamps")})
+
+    assert SphinxReader().read(computed, OPTIONS).title == "Lamps"
+
+
+@pytest.mark.parametrize(
+    ("conf", "title"),
+    [("release = '2.1'", "Lamps 2.1 manual"), ("release = find()", "Lamps manual")],
+)
+def test_a_title_has_the_release_that_sphinx_fills_in_or_none(
+    write_book: WriteBook, conf: str, title: str
+) -> None:
+    folder = write_book({"conf.py": conf, "index.rst": page("Lamps |release| manual", "Text.")})
+
+    (found,) = SphinxReader().read(folder, OPTIONS).pages
+
+    assert (found.title, found.sections[0].path) == (title, (title,))
+
+
+def test_a_label_that_another_book_may_have_is_not_called_missing(write_book: WriteBook) -> None:
+    conf = "intersphinx_mapping = {'oil': ('https://oil.example', None)}"
+    folder = write_book({"conf.py": conf, "index.rst": page("A", "See :ref:`wicks`.")})
+
+    (link,) = SphinxReader().read(folder, OPTIONS).broken_links
+
+    assert link.reason == "there is no such label in this book; intersphinx may find it in another"

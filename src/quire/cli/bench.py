@@ -8,7 +8,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli import bench_confidence, bench_grounding, bench_injection, bench_retrieval
+from quire.cli import (
+    bench_confidence,
+    bench_grounding,
+    bench_injection,
+    bench_reading,
+    bench_retrieval,
+)
 from quire.cli.options import book_option, data_option, settings_from
 from quire.compose import build
 from quire.evals.conversations import follow, read_conversations
@@ -20,7 +26,7 @@ KINDS = ("covered", "followup", "uncovered")
 
 @click.group()
 def command() -> None:
-    """Measure answers on question sets."""
+    """Measure answers on question sets, and how a book is read."""
 
 
 for one in (
@@ -30,6 +36,7 @@ for one in (
     bench_grounding.adversarial,
     bench_grounding.scripted,
     bench_injection.injection,
+    bench_reading.reading,
 ):
     command.add_command(one)
 

@@ -1,6 +1,7 @@
 """Sections to chunks: never across a heading, through a table or code only at its own seams."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from quire.prose.plain import plain
 from quire.prose.sentences import split_spans
 
 NAMESPACE = UUID("6f1c7c9e-6d1b-5a5e-9a5c-0b8f1f4b7a11")
+_WORDS = re.compile(r"\s*\S+\s*")
 _PROSE = ("prose", "quote", "caption")
 
 
@@ -79,7 +81,7 @@ def _pieces(section: Section, count: CountTokens, options: IngestOptions) -> Ite
         leads = block.kind in _PROSE and _leads(block.text, after)
         if block.kind in _PROSE:
             whole = tokens <= options.max_tokens
-            texts = [block.text] if whole else list(_prose(block.text, count, options.max_tokens))
+            texts = [block.text] if whole else list(_prose(block.text, count, options))
             labels = [""] * len(texts)
         else:
             whole = tokens <= options.max_block_tokens
@@ -102,15 +104,26 @@ def _leads(text: str, after: BlockKind | None) -> bool:
     return ends or (after == "list" and len(split_spans(text)) == 1)
 
 
-def _prose(text: str, count: CountTokens, limit: int) -> Iterator[str]:
+def _prose(text: str, count: CountTokens, options: IngestOptions) -> Iterator[str]:
     held, size = "", 0
-    sentences = _sentences(text)
-    for sentence, length in zip(sentences, count(sentences), strict=True):
-        if held and size + length > limit:
+    for unit, length in _units(text, count, options.max_block_tokens):
+        if held and size + length > options.max_tokens:
             yield held.strip("\n").rstrip()
             held, size = "", 0
-        held, size = held + sentence, size + length
+        held, size = held + unit, size + length
     yield held.strip("\n").rstrip()
+
+
+def _units(text: str, count: CountTokens, limit: int) -> Iterator[tuple[str, int]]:
+    """Give the sentences with their sizes, and the words of what is too long to be a sentence.
+
+    A page of names has no full stop, and of a passage that long only the beginning is embedded.
+    """
+    sentences = _sentences(text)
+    for sentence, length in zip(sentences, count(sentences), strict=True):
+        units = [sentence] if length <= limit else _WORDS.findall(sentence)
+        sizes = [length] if length <= limit else count(units)
+        yield from zip(units, sizes, strict=True)
 
 
 def _sentences(text: str) -> list[str]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ ENDINGS = (".html", ".htm", ".xhtml")
 _MACHINE_MADE = re.compile(
     r"(?:^|/)(?:404|search|genindex(?:-\w+)?|py-modindex|print|searchindex|google\w{16})\.html?$"
 )
+_OPENS = re.compile(r"(?:^|/)index(?:\.[a-z]{2}(?:[-_]\w+)?)?\.x?html?$")
 _HEAD = 100_000
 _TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 
@@ -92,7 +94,7 @@ def _index(files: Sequence[SourceFile], options: IngestOptions) -> tuple[str, "E
     """Give the page that the site opens with, as far as it can be read."""
     from quire.ingest.readers.htmltree import parse_html
 
-    first = sorted(files, key=lambda f: (Path(f.name).stem != "index", f.name.count("/"), f.name))
+    first = sorted(files, key=lambda f: (not _OPENS.search(f.name), f.name.count("/"), f.name))
     for file in first[:1]:
         try:
             return file.name, parse_html(_bytes(file, options))
@@ -105,6 +107,7 @@ def _site(
     root: Path, files: Sequence[SourceFile], index: "Element | None", options: IngestOptions
 ) -> _Site:
     from quire.ingest.readers.htmlsite import links_without_ending, site_name
+    from quire.ingest.readers.htmltree import fold
 
     titles: list[str] = []
     for file in files if root.is_dir() else ():
@@ -113,7 +116,7 @@ def _site(
                 found = _TITLE.search(data.read(_HEAD))
         except OSError:
             continue
-        titles += [" ".join(found[1].decode("utf-8", "replace").split())] if found else []
+        titles += [fold(unescape(found[1].decode("utf-8", "replace")))] if found else []
     bare = index is not None and links_without_ending(index, [file.name for file in files])
     return _Site(site_name(titles), options.site_url or "", bare)
 

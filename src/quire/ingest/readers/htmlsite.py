@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from quire.errors import UnreadableFile
 from quire.ingest.readers.folder import address
-from quire.ingest.readers.htmltree import Element, class_of, name_of, parse_xml, text_of
+from quire.ingest.readers.htmltree import Element, class_of, fold, name_of, parse_xml, text_of
 
 _SEPARATOR = re.compile(r"\s+[|–—·•»:-]\s+")
 
@@ -71,7 +71,7 @@ def facts_of(tree: Element) -> PageFacts:
         canonical=_absolute(links.get("canonical", "")),
         base=_absolute(base),
         after=links.get("next") or _next_link(tree),
-        part=_part(tree),
+        part=_part(tree) or _above(tree),
         unlisted="noindex" in metas.get("robots", "").lower(),
         moved="url=" in {k.lower(): v for k, v in metas.items()}.get("refresh", "").lower(),
     )
@@ -101,6 +101,16 @@ def _part(tree: Element) -> str:
     items = [e for e in crumbs.iter("li") if "aside" not in class_of(e)]
     words = [text for item in items[:-1] if (text := text_of(item)) and not _leads_home(item)]
     return words[0] if words else ""
+
+
+def _above(tree: Element) -> str:
+    """Give the title of the chapter that DocBook links a page to as standing above it."""
+    links = {e.get("rel", ""): e for e in tree.iter("link")}
+    up = links.get("up")
+    homes = {links[rel].get("href") for rel in ("home", "start", "top") if rel in links}
+    if up is None or up.get("href") in homes:
+        return ""
+    return fold(up.get("title") or "")
 
 
 def _leads_home(item: Element) -> bool:

@@ -47,7 +47,7 @@ _DROPPED = frozenset(
 _FURNITURE = re.compile(
     r"(?:^|\s)(?:[\w-]*breadcrumbs?(?:[-_][\w-]*)?|toc|table-of-contents|tocCollapsible\w*|[\w-]*-toc"
     r"|theme-doc-toc-\w+|tableOfContents\w*|toctree-wrapper|pagination(?:[-_][\w-]*)?|pager|prev-next"
-    r"|prev-next-\w+|rst-footer-buttons|nav-(?:chapters|wrapper)|navigation|navbar|related"
+    r"|prev-next-\w+|rst-footer-buttons|nav|nav-(?:chapters|wrapper)|navigation|navbar|related"
     r"|sphinxsidebar\w*|sidebar-\w+|menu-bar|[\w-]*edit-this-page|edit-page-link|edit-link"
     r"|md-content__button|theme-last-updated|last-updated|skip-?(?:link|to-content)\w*|sr-only"
     r"|visually-hidden|screen-reader-text|visuallyhidden|headerlink|hash-link|header-anchor"
@@ -209,7 +209,9 @@ def main_content(tree: Element) -> Element:
         (found[0] for path in _MAIN if len(found := _found(tree, path)) == 1 and text_of(found[0])),
         tree,
     )
+    _take_in_name(chosen)
     clear(chosen, site=True)
+    _remove_banner(chosen)
     words = len(text_of(chosen))
     for path in _INNER:
         found = _found(chosen, path)
@@ -217,6 +219,28 @@ def main_content(tree: Element) -> Element:
         if len(found) == 1 and len(text_of(found[0])) > words // 2:
             return found[0]
     return chosen
+
+
+def _take_in_name(chosen: Element) -> None:
+    """Put what AsciiDoc's manual pages say in their header before the text: name and purpose."""
+    header = chosen.getprevious()
+    if header is None or header.get("id") != "header":
+        return
+    said = [e for e in header if name_of(e) == "h2" or class_of(e) == "sectionbody"]
+    for place, element in enumerate(said):
+        if name_of(element) == "h2" and not element.get("id"):
+            element.set("id", "header")
+        chosen.insert(place, element)
+
+
+def _remove_banner(chosen: Element) -> None:
+    """Take out headings before the page's own that only lead to the site's first page."""
+    for heading in list(chosen.iter("h1"))[:-1]:
+        link = next(heading.iter("a"), None)
+        if link is None or (link.get("href") or "#").startswith("#"):
+            return
+        if text_of(link) == text_of(heading):
+            remove(heading)
 
 
 def _found(tree: Element, path: str) -> list[Element]:

@@ -92,12 +92,12 @@ def _joined(source: object) -> str:
 
 
 def _closed(text: str) -> str:
-    """Close a fence that the cell leaves open: it ends with its cell."""
+    """Close a fence or a formula that the cell leaves open: it ends with its cell."""
     fence = ""
     for line in text.split("\n"):
-        mark = re.match(r"[ \t]*(`{3,}|~{3,}|:{3,})", line)
+        mark = re.match(r"[ \t]*(`{3,}|~{3,}|:{3,}|\$\$[ \t]*$)", line)
         if not fence and mark and not (mark[1][0] == "`" and "`" in line[mark.end() :]):
-            fence = "" if mark[1][0] == ":" else mark[1]
+            fence = "" if mark[1][0] == ":" else mark[1].rstrip()
         elif fence and len(line.strip()) >= len(fence) and set(line.strip()) == {fence[0]}:
             fence = ""
     return f"{text}\n{fence}" if fence else text

@@ -42,7 +42,7 @@ class SphinxReader:
         if config.conf:
             found["conf.py"] = SourceFile(config.conf, "conf.py")
         for file in pages:
-            for more in files_taken_in(root, file.path):
+            for more in files_taken_in(root, file.path, config.folder):
                 found.setdefault(more.name, more)
         return [found[name] for name in sorted(found)]
 
@@ -66,12 +66,19 @@ class SphinxReader:
         names = names_of(sources, config)
         pages = tuple(_pages(config, sources, names, options, skipped))
         return Book(
-            title=config.text("project") or config.text("html_title") or root.resolve().name,
+            title=_title(root, config, sources),
             kind=self.kind,
             pages=pages,
             skipped=tuple(skipped),
-            broken_links=broken_references(names, sources),
+            broken_links=broken_references(names, sources, linked=config.linked),
         )
+
+
+def _title(root: Path, config: SphinxConfig, sources: "dict[str, Source]") -> str:
+    """Give the book's title: as configured, else its first page's."""
+    named = config.text("project") or config.text("html_title")
+    first = sources[config.root].title if config.root in sources else ""
+    return named or first or root.resolve().name
 
 
 def _config(root: Path, options: IngestOptions | None) -> SphinxConfig:
@@ -96,7 +103,7 @@ def source_files(
                 yield SourceFile(path, path.relative_to(root).as_posix())
 
 
-def files_taken_in(root: Path, page: Path) -> Iterator[SourceFile]:
+def files_taken_in(root: Path, page: Path, top: Path | None = None) -> Iterator[SourceFile]:
     """Give the files that a page may take in, and those that they take in, there or not."""
     waiting, seen = [page], {page}
     while waiting:
@@ -106,7 +113,7 @@ def files_taken_in(root: Path, page: Path) -> Iterator[SourceFile]:
         except UnreadableFile:
             continue
         for found in _TAKES_IN.finditer(text):
-            for path in candidates(root, [page, file], (found[1] or found[2]).strip()):
+            for path in candidates(root, [page, file], (found[1] or found[2]).strip(), top):
                 if path not in seen:
                     seen.add(path)
                     waiting.append(path)

@@ -13,6 +13,7 @@ from quire.ingest.readers.markdown import read_text
 
 SUFFIXES = (".rst", ".md", ".ipynb")
 _ROOTS = ("index", "contents")
+_IN_PROJECTS = ("docs", "docs/source", "doc", "doc/source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +34,18 @@ class SphinxConfig:
         value = self.settings.get(name)
         return value if isinstance(value, str) else ""
 
+    @property
+    def linked(self) -> bool:
+        """Whether references by name may lead into other books."""
+        return bool(self.settings.get("intersphinx_mapping"))
+
 
 def find_config(root: Path, options: IngestOptions | None = None) -> SphinxConfig | None:
-    """Find the Sphinx book in a folder, or in the `source` folder below it."""
+    """Find the Sphinx book in a folder, in `source` below it, or in a project's `docs`."""
     if not root.is_dir():
         return None
-    for conf, folder in ((root, root), (root / "source",) * 2, (root, root / "source")):
+    beside = ((root, root), (root / "source",) * 2, (root, root / "source"))
+    for conf, folder in (*beside, *((root / place,) * 2 for place in _IN_PROJECTS)):
         file = conf / "conf.py"
         if not file.is_file():
             continue

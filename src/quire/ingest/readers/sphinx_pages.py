@@ -3,7 +3,7 @@
 import pickle
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 from zlib import compress, decompress
@@ -26,6 +26,8 @@ from quire.ingest.readers.surroundings import Surroundings
 from quire.ingest.readers.toctree import Contents, Place
 
 _DOCINFO = re.compile(r"\A(?:[ \t]*\n)*(?::[^:\n]+:.*\n(?:[ \t]+\S.*\n)*)+")
+
+_FILLED_IN = re.compile(r"\|(version|release|today)\|")
 
 
 class Source(Protocol):
@@ -80,9 +82,7 @@ class _MystSource:
 
     def sections(self, names: Names, title: str) -> tuple[Section, ...]:
         # What it takes in was read, and what went wrong was noted, when the titles were gathered.
-        around = Surroundings(
-            root=self.around.root, page=self.around.page, options=self.around.options
-        )
+        around = replace(self.around, included=[], problems=[])
         found = parse_myst(self.text, around, names, self.docname).page.sections
         if self.title:
             return found
@@ -104,7 +104,11 @@ def read_sources(
         suffix = next(end for end in config.suffixes if file.name.endswith(end))
         docname = file.path.relative_to(config.folder).as_posix().removesuffix(suffix)
         around = Surroundings(
-            root=root, page=file.path, options=options, default_role=config.text("default_role")
+            root=root,
+            page=file.path,
+            options=options,
+            folder=config.folder,
+            default_role=config.text("default_role"),
         )
         try:
             text = read_text(file, options)
@@ -112,12 +116,18 @@ def read_sources(
         except UnreadableFile as error:
             skipped.append(Skipped(source=file.name, reason=str(error)))
             continue
+        source.title = _settled(source.title, config)
         if docname in found:
             reason = f"{found[docname].file.name} is the same page"
             skipped.append(Skipped(source=file.name, reason=reason))
             continue
         found[docname] = source
     return found
+
+
+def _settled(title: str, config: SphinxConfig) -> str:
+    """Give a title with what Sphinx fills in, or without it where that has to be computed."""
+    return " ".join(_FILLED_IN.sub(lambda found: config.text(found[1]), title).split())
 
 
 def read_source(

@@ -21,8 +21,13 @@ _MADE_BY_SPHINX = frozenset(("genindex", "modindex", "py-modindex", "search"))
 _WHOLE = 5_000_000
 
 
-def broken_references(names: Names, sources: Mapping[str, Source]) -> tuple[BrokenLink, ...]:
-    """Name the `:doc:` and `:ref:` that lead nowhere; those with a prefix may lead elsewhere."""
+def broken_references(
+    names: Names, sources: Mapping[str, Source], *, linked: bool = False
+) -> tuple[BrokenLink, ...]:
+    """Name the `:doc:` and `:ref:` that lead nowhere; those with a prefix may lead elsewhere.
+
+    A book that is `linked` with others (intersphinx) may also mean theirs.
+    """
     wanted = [
         (docname, kind, target) for docname, kind, target in names.wanted if ":" not in target
     ]
@@ -40,6 +45,7 @@ def broken_references(names: Names, sources: Mapping[str, Source]) -> tuple[Brok
         if not there:
             page = sources[docname].file.name if docname in sources else docname
             reason = f"there is no such {'page' if kind == 'doc' else 'label'}"
+            reason += " in this book; intersphinx may find it in another" if linked else ""
             found[BrokenLink(source=page, target=target, reason=reason)] = None
     return tuple(found)
 

@@ -19,6 +19,8 @@ class Surroundings:
     root: Path
     page: Path
     options: IngestOptions
+    folder: Path | None = None
+    """Where names that begin with a slash count from; without it, the book's folder."""
     default_role: str = ""
     included: list[Path] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
@@ -48,7 +50,8 @@ class Surroundings:
         Raises:
             UnreadableFile: it lies outside the book, or there is none.
         """
-        places = candidates(self.root, [self.page, Path(source or self.page)], name)
+        pages = [self.page, Path(source or self.page)]
+        places = candidates(self.root, pages, name, self.folder)
         if not places:
             raise UnreadableFile("it lies outside the book")
         found = next((place for place in places if place.is_file()), None)
@@ -62,14 +65,15 @@ def below(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-def candidates(root: Path, pages: list[Path], name: str) -> list[Path]:
+def candidates(root: Path, pages: list[Path], name: str, folder: Path | None = None) -> list[Path]:
     """Give the places inside the book where a page may mean `name` to be.
 
-    Sphinx counts from the page, docutils from the file that has the directive.
+    Sphinx counts from the page, or from the `folder` of all pages where the name begins with a
+    slash; docutils counts from the file that has the directive.
     """
     if "\0" in name:
         return []
-    starts = [root] if name.startswith("/") else [page.parent for page in pages]
+    starts = [folder or root] if name.startswith("/") else [page.parent for page in pages]
     try:
         found = [(start / name.lstrip("/")).resolve() for start in dict.fromkeys(starts)]
     except (OSError, RuntimeError):  # a loop of links
