@@ -94,7 +94,7 @@ class PairModel:
         """Give the outputs for each pair, read in small batches of similar length."""
         if not pairs:
             return np.zeros((0, 1), np.float32)
-        known = {first: self._cut(first) for first, _ in pairs}
+        known = {first: self._cut(first) for first in {first for first, _ in pairs}}
         encoded = self._tokenizer.encode_batch([(known[first], text) for first, text in pairs])
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
         found = [
