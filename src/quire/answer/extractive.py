@@ -96,7 +96,7 @@ def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[E
 
     def at(place: int) -> Evidence | None:
         one = siblings.get(place)
-        return one if one and not is_order(one.text) else None
+        return None if one is None or is_order(one.text) else one
 
     wanted = [evidence]
     before = at(evidence.place - 1)
@@ -106,7 +106,7 @@ def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[E
     if evidence.span.kind == "row":
         place = table_start(split_spans(evidence.passage.text), evidence.place)
         head = at(place) if place < evidence.place else None
-        wanted = [head, *wanted] if head else wanted
+        wanted = wanted if head is None else [head, *wanted]
     if evidence.text.endswith(":"):
         wanted += _announced(evidence.place + 1, at)
     return wanted
@@ -116,10 +116,10 @@ def _announced(place: int, at: Callable[[int], Evidence | None]) -> list[Evidenc
     """Give the list, table, code or formula that begins at `place`; a list with the code in it."""
     one = at(place)
     if one is None or one.span.kind in ("code", "math"):
-        return [one] if one else []
+        return [] if one is None else [one]
     allowed = {"item": ("item", "code"), "row": ("row",)}.get(one.span.kind, ())
     found: list[Evidence] = []
-    while one and one.span.kind in allowed and len(found) < MAX_ITEMS:
+    while one is not None and one.span.kind in allowed and len(found) < MAX_ITEMS:
         found.append(one)
         one = at(place + len(found))
     return found
