@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from quire.answer.agent import Evidence, draft
+from quire.answer.agent import Calling, Evidence, draft
 from quire.answer.embedded import EmbeddedModel
 from quire.compose import Services, books_folder, build
 from quire.domain import Answer, Filters, Question
@@ -119,8 +119,8 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     model = EmbeddedModel(fresh, index.statistics)
 
     async def loop() -> None:
-        shown = Evidence(list(answer.hits), None, index)  # type: ignore[arg-type]
-        async for _ in draft(text, shown, model=model, max_turns=2):
+        shown = Evidence(list(answer.hits), None, index, question=text)  # type: ignore[arg-type]
+        async for _ in draft(shown, model=model, calling=Calling(max_turns=2)):
             pass
 
     spent["agent loop"], _ = await timed_async(loop())

@@ -67,16 +67,19 @@ def build(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     norm = [g.constant("emb_ln.weight"), g.constant("emb_ln.bias")]
     x = g.op("LayerNormalization", x, *norm, axis=-1, epsilon=1e-12)
     mask = g.op("Cast", "attention_mask", to=TensorProto.INT32)
+    first = g.constant("first", np.int64(0))
     for number in range(layers):
         n = f"layers.{number}"
         qkv = g.constant(f"{n}.qkv.weight", weights[f"{n}.qkv.weight"].T)
         bias = g.constant(f"{n}.qkv.bias")
         mixed = g.op("Attention", x, qkv, bias, mask, domain=MS, num_heads=HEADS)
+        if number == layers - 1:
+            # Only the first token is looked at in the end: the others need go no further.
+            mixed, x = (g.op("Gather", one, first, axis=1) for one in (mixed, x))
         x = g.skip_norm(g.matmul(mixed, f"{n}.ao"), x, f"{n}.aln", f"{n}.ao.bias")
         inner = g.op("BiasGelu", g.matmul(x, f"{n}.f1"), g.constant(f"{n}.f1.bias"), domain=MS)
         x = g.skip_norm(g.matmul(inner, f"{n}.f2"), x, f"{n}.fln", f"{n}.f2.bias")
-    first = g.op("Gather", x, g.constant("first", np.int64(0)), axis=1)
-    pooled = g.op("Tanh", g.op("Add", g.matmul(first, "pooler"), g.constant("pooler.bias")))
+    pooled = g.op("Tanh", g.op("Add", g.matmul(x, "pooler"), g.constant("pooler.bias")))
     g.op("Add", g.matmul(pooled, "head"), g.constant("head.bias"), output="logits")
     shape = ["batch", "sequence"]
     inputs = [

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 from uuid import uuid4
@@ -158,7 +158,8 @@ class Calling:
     tools: bool = True
     """Whether it is offered tools; without, it gets the passages and the question in one prompt."""
     max_turns: int = 4
-    settings: ModelSettings = field(default_factory=ModelSettings)
+    settings: ModelSettings | None = None
+    """What it is told besides; `None` for nothing, which spares the SDK a look at its types."""
 
 
 async def draft(

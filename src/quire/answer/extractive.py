@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quire.answer.instructions import NOT_IN_BOOK
 from quire.prose.plain import inline_plain
@@ -34,10 +34,9 @@ _LONGEST_CODE = 40
 
 def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
     """Give the parts of an answer, in reading order, each with the mark of its passage."""
-    ranked = [one for one in ranked if not is_order(one.text)]
-    if not ranked or ranked[0].score <= UNREAD:
-        return [NOT_IN_BOOK]
     chosen = _choose(ranked)
+    if not chosen:
+        return [NOT_IN_BOOK]
     chosen += _shown(question, chosen, ranked)
     first: dict[int, int] = {}
     for place, evidence in enumerate(chosen):
@@ -50,9 +49,13 @@ def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
 
 
 def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
-    best = ranked[0]
+    # Looked at one by one: most sentences are never wanted, and need not be told from orders.
+    fitting = (one for one in ranked if one.score > UNREAD and not is_order(one.text))
+    best = next(fitting, None)
+    if best is None:
+        return []
     chosen = [best]
-    for evidence in ranked[1:]:
+    for evidence in fitting:
         near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
         if len(chosen) == MAX_SENTENCES or evidence.score < max(best.score - _NEAR, UNREAD + 1):
             break
@@ -71,7 +74,10 @@ def _shown(question: str, chosen: Sequence[Evidence], ranked: Sequence[Evidence]
     listings = [
         e
         for e in ranked
-        if e.span.kind == "code" and e.coverage >= _LISTED and e.text.count("\n") <= _LONGEST_CODE
+        if e.span.kind == "code"
+        and e.coverage >= _LISTED
+        and e.text.count("\n") <= _LONGEST_CODE
+        and not is_order(e.text)
     ]
     return sorted(listings, key=lambda e: (-e.coverage, e.passage.number, e.place))[:1]
 
@@ -87,29 +93,35 @@ def _alike(ours: set[str], theirs: set[str]) -> bool:
 def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[Evidence]:
     """Add what a sentence cannot be read without: what it refers back to, what it announces."""
     siblings = {e.place: e for e in ranked if e.passage is evidence.passage}
+
+    def at(place: int) -> Evidence | None:
+        one = siblings.get(place)
+        return None if one is None or is_order(one.text) else one
+
     wanted = [evidence]
-    before = siblings.get(evidence.place - 1)
+    before = at(evidence.place - 1)
     announces = before is not None and before.text.endswith(":") and evidence.span.kind == "code"
     if before and before.span.kind == "sentence" and (evidence.leans_back or announces):
         wanted.insert(0, before)
     if evidence.span.kind == "row":
-        head = table_start(split_spans(evidence.passage.text), evidence.place)
-        wanted = [siblings[head], *wanted] if head < evidence.place and head in siblings else wanted
+        place = table_start(split_spans(evidence.passage.text), evidence.place)
+        head = at(place) if place < evidence.place else None
+        wanted = wanted if head is None else [head, *wanted]
     if evidence.text.endswith(":"):
-        wanted += _announced(evidence.place + 1, siblings)
+        wanted += _announced(evidence.place + 1, at)
     return wanted
 
 
-def _announced(place: int, siblings: dict[int, Evidence]) -> list[Evidence]:
+def _announced(place: int, at: Callable[[int], Evidence | None]) -> list[Evidence]:
     """Give the list, table, code or formula that begins at `place`; a list with the code in it."""
-    kind = siblings[place].span.kind if place in siblings else "sentence"
-    allowed = {"item": ("item", "code"), "row": ("row",)}.get(kind, ())
+    one = at(place)
+    if one is None or one.span.kind in ("code", "math"):
+        return [] if one is None else [one]
+    allowed = {"item": ("item", "code"), "row": ("row",)}.get(one.span.kind, ())
     found: list[Evidence] = []
-    if kind in ("code", "math"):
-        return [siblings[place]]
-    while place in siblings and siblings[place].span.kind in allowed and len(found) < MAX_ITEMS:
-        found.append(siblings[place])
-        place += 1
+    while one is not None and one.span.kind in allowed and len(found) < MAX_ITEMS:
+        found.append(one)
+        one = at(place + len(found))
     return found
 
 

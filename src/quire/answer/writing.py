@@ -121,7 +121,8 @@ class Writing:
             yield work.say(work.disclaimer)
         if session:
             await session.clear_session()
-        calling = Calling(writer.tools, self._max_turns, writer.settings(budget))
+        settings = writer.settings(budget) if writer.options else None
+        calling = Calling(writer.tools, self._max_turns, settings)
         model = writer.open(work.index.statistics, budget)
         drafted = draft(
             shown,

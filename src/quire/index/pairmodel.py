@@ -94,8 +94,9 @@ class PairModel:
         """Give the outputs for each pair, read in small batches of similar length."""
         if not pairs:
             return np.zeros((0, 1), np.float32)
-        known = {first: self._cut(first) for first, _ in pairs}
-        encoded = self._tokenizer.encode_batch([(known[first], text) for first, text in pairs])
+        known = {first: self._cut(first) for first in {first for first, _ in pairs}}
+        # Not as a batch: its threads take longer to wake than the few pairs to cut.
+        encoded = [self._tokenizer.encode(known[first], text) for first, text in pairs]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
         found = [
             (places, self._run([encoded[i] for i in places])) for places in _batches(order, BATCH)

@@ -7,13 +7,13 @@ from functools import lru_cache
 from math import fsum, log
 from threading import Lock
 
-import snowballstemmer
+from Stemmer import Stemmer
 
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _JOINT = re.compile(r"[_./:+'’-]")
-_STEMMER = snowballstemmer.stemmer("english")
+_STEMMER = Stemmer("english", 0)  # without a cache of its own: `stem` has one
 _STEMMING = Lock()  # the stemmer keeps the word it works on, and questions are read in threads
 
 STOPWORDS = frozenset(

@@ -4,6 +4,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import Lock
 
 from quire.ports import Reader
@@ -70,7 +71,20 @@ class Evidence:
     @property
     def leans_back(self) -> bool:
         """Whether the sentence needs the one before it to be understood."""
-        return bool(_ANAPHOR.match(inline_plain(self.text)))
+        return _leans_back(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """What is known of a sentence before anything is asked."""
+
+    span: Span
+    said: frozenset[str]
+    """Its terms."""
+    meant: frozenset[str]
+    """Those of the sentences that it refers back to."""
+    read_as: str | None
+    """The words that a reader gets, under no heading yet; `None` for what answers nothing."""
 
 
 class EvidenceReader:
@@ -116,7 +130,7 @@ class EvidenceReader:
         self, question: str, own: Sequence[Evidence], quota: int
     ) -> list[tuple[Evidence, str]]:
         """Choose a passage's sentences by their words; one that was read before is not read on."""
-        fitting = [(e, _read_as(e)) for e in own if _answers_in_form(e)]
+        fitting = [(e, text) for e in own if (text := _read_as(e)) is not None]
         known = [(e, text) for e, text in fitting if (question, text) in self._known]
         return known or sorted(fitting, key=lambda pair: (-pair[0].coverage, pair[0].place))[:quota]
 
@@ -141,19 +155,39 @@ class EvidenceReader:
         return scores
 
 
-def _read_as(evidence: Evidence) -> str:
-    """Give a sentence with what it is read under: its heading, and what it refers back to."""
-    text = evidence.text
-    spans = split_spans(evidence.passage.text)
-    if evidence.leans_back and evidence.place > 0:
-        text = f"{spans[evidence.place - 1].of(evidence.passage.text)} {text}"
-    if evidence.span.kind == "row":
-        first = table_start(spans, evidence.place)
-        text = (
-            f"{spans[first].of(evidence.passage.text)} {text}" if first < evidence.place else text
-        )
+@lru_cache(maxsize=1024)
+def _sentences(passage: str) -> tuple[_Sentence, ...]:
+    """Take a passage apart; the next question is often about the same ones."""
+    found: list[_Sentence] = []
+    before: frozenset[str] = frozenset()
+    spans = split_spans(passage)
+    for place, span in enumerate(spans):
+        text = span.of(passage)
+        said = frozenset(terms(inline_plain(text)))
+        # "They cost friction" is about what the sentence before names.
+        meant = before if _leans_back(text) else frozenset()
+        read_as = _with_context(passage, spans, place) if _answers_in_form(span, text) else None
+        found.append(_Sentence(span, said, meant, read_as))
+        before = said | meant
+    return tuple(found)
+
+
+def _read_as(evidence: Evidence) -> str | None:
+    """Give a sentence with the heading that it is read under; `None` if it answers nothing."""
+    text = _sentences(evidence.passage.text)[evidence.place].read_as
+    return None if text is None else f"{evidence.passage.heading}: {text}"
+
+
+def _with_context(passage: str, spans: Sequence[Span], place: int) -> str:
+    """Give the words of a sentence with what it refers back to."""
+    text = spans[place].of(passage)
+    if place > 0 and _leans_back(text):
+        text = f"{spans[place - 1].of(passage)} {text}"
+    if spans[place].kind == "row":
+        first = table_start(spans, place)
+        text = f"{spans[first].of(passage)} {text}" if first < place else text
         text = text.replace("|", " ")
-    return f"{evidence.passage.heading}: {inline_plain(text)[:MAX_TEXT]}"
+    return inline_plain(text)[:MAX_TEXT]
 
 
 def table_start(spans: Sequence[Span], place: int) -> int:
@@ -167,24 +201,28 @@ def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> li
     wanted = {term: statistics.weight(term) for term in terms(question)}
     total = sum(wanted.values()) or 1.0
     heading = set(terms(passage.heading))
-    found: list[Evidence] = []
-    before: set[str] = set()
-    for place, span in enumerate(split_spans(passage.text)):
-        said = set(terms(inline_plain(span.of(passage.text))))
-        evidence = Evidence(passage, place, span, 0.0)
-        # "They cost friction" is about what the sentence before names.
-        meant = before if evidence.leans_back else set()
-        covered = sum(
-            weight
-            * (1.0 if t in said else BACK_CREDIT if t in meant else HEADING_CREDIT * (t in heading))
-            for t, weight in wanted.items()
+
+    def credit(term: str, sentence: _Sentence) -> float:
+        if term in sentence.said:
+            return 1.0
+        return BACK_CREDIT if term in sentence.meant else HEADING_CREDIT * (term in heading)
+
+    return [
+        Evidence(
+            passage,
+            place,
+            sentence.span,
+            sum(weight * credit(term, sentence) for term, weight in wanted.items()) / total,
         )
-        found.append(replace(evidence, coverage=covered / total))
-        before = said | meant
-    return found
+        for place, sentence in enumerate(_sentences(passage.text))
+    ]
 
 
-def _answers_in_form(evidence: Evidence) -> bool:
+def _leans_back(text: str) -> bool:
+    return bool(_ANAPHOR.match(inline_plain(text)))
+
+
+def _answers_in_form(span: Span, text: str) -> bool:
     """Leave out questions, such as exercises, headings and pictures: they answer nothing."""
-    text = evidence.text.strip("*_ ")
-    return evidence.span.kind != "heading" and not text.endswith("?") and text[:2] != "!["
+    text = text.strip("*_ ")
+    return span.kind != "heading" and not text.endswith("?") and text[:2] != "!["

@@ -7,6 +7,7 @@ in quotes is not meant: a book about such orders can be asked about them.
 """
 
 import re
+from functools import lru_cache
 from unicodedata import category, normalize
 
 from quire.prose.plain import INVISIBLE
@@ -85,9 +86,10 @@ _LONGEST = 600
 """Orders are short; a listing of a program has all these words somewhere."""
 
 
+@lru_cache(maxsize=4096)
 def is_order(text: str) -> bool:
     """Tell whether a text tells the one who answers what to do, say or be."""
-    seen = "".join(one for one in normalize("NFKC", text) if category(one) != "Cf").strip()
+    seen = (text if text.isascii() else _inked(text)).strip()
     spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
     said = spoken if len(words(spoken)) >= _OWN_WORDS else re.sub(r"[“”\"«»`]", "", seen)
     if _PLAIN.search(said):
@@ -96,6 +98,10 @@ def is_order(text: str) -> bool:
         return False
     program, act = _PROGRAM.search(said), _ACT.search(said)
     return bool((act and (program or _THING.search(said))) or (program and _OWN.search(said)))
+
+
+def _inked(text: str) -> str:
+    return "".join(one for one in normalize("NFKC", text) if category(one) != "Cf")
 
 
 def rests_on_order(text: str, start: int, end: int) -> bool:

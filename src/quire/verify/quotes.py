@@ -5,17 +5,20 @@ from functools import lru_cache
 
 from quire.prose.plain import INVISIBLE
 
+_RUN = re.compile(rf"(\s+)|[^\s{INVISIBLE.pattern[1:]}+")
+"""White space, or signs with ink."""
+_BEGIN = re.compile(r"(?<!\w)(?<!\d[.,])(?!\s)")
+_END = re.compile(r"(?!\w|[.,]\d)")
+
 
 @lru_cache(maxsize=2048)
 def _folded(text: str) -> tuple[str, tuple[int, ...]]:
     """Fold white space, drop what has no ink; give the text left and where each character was."""
     folded: list[str] = []
     places: list[int] = []
-    for match in re.finditer(r"\s+|\S", text):
-        if INVISIBLE.match(match[0]):
-            continue
-        folded.append(" " if match[0].isspace() else match[0])
-        places.append(match.start())
+    for run in _RUN.finditer(text):
+        folded.append(" " if run[1] else run[0])
+        places += range(*run.span())[: len(folded[-1])]
     return "".join(folded), tuple(places)
 
 
@@ -28,7 +31,10 @@ def find_quote(passage: str, words: str) -> tuple[int, int] | None:
     if not needle:
         return None
     folded, places = _folded(passage)
-    found = re.search(rf"(?<!\w)(?<!\d[.,])(?!\s){re.escape(needle)}(?!\w|[.,]\d)", folded)
-    if not found:
-        return None
-    return places[found.start()], places[found.end() - 1] + 1
+    start = folded.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        if _BEGIN.match(folded, start) and _END.match(folded, end):
+            return places[start], places[end - 1] + 1
+        start = folded.find(needle, start + 1)
+    return None
