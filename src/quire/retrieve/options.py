@@ -10,6 +10,6 @@ class SearchOptions(BaseModel):
 
     depth: int = Field(40, ge=10, le=500)
     """How many chunks each ranking contributes."""
-    keyword_weight: float = Field(5.0, ge=0, le=100)
+    keyword_weight: float = Field(6.0, ge=0, le=100)
     """What the best passage by keywords counts, and others in proportion, in spreads of the ranking
     by meaning."""
