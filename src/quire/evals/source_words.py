@@ -53,7 +53,9 @@ _UNSEEN_HTML = (
     "form",
     "button",
 )
-_UNSEEN_CLASSES = ("toc", "navheader", "navfooter", "headerlink", "related")
+_UNSEEN_CLASSES = frozenset(
+    ["toc", "navheader", "navfooter", "headerlink", "related", "toctree-wrapper"]
+)
 _UNSEEN_ROLES = ("navigation", "search", "banner", "contentinfo")
 _WITHIN_WORDS = (
     "a",
@@ -197,7 +199,7 @@ class _Text(HTMLParser):
             return
         given = dict(attrs)
         hidden = tag in _UNSEEN_HTML or given.get("role") in _UNSEEN_ROLES or "hidden" in given
-        hidden = hidden or given.get("class") in _UNSEEN_CLASSES
+        hidden = hidden or bool(_UNSEEN_CLASSES & set((given.get("class") or "").split()))
         hidden = hidden or "display:none" in (given.get("style") or "").replace(" ", "")
         main = tag in ("main", "article") or given.get("role") == "main"
         self._open.append((tag, hidden, main))
