@@ -42,36 +42,15 @@ _MYST_TARGET = re.compile(
     r"\{(?:ref|doc|numref|term|any)\}`[^`<]*`|\(https?:[^)]*\)|^\([\w-]+\)=$|^%.*$", re.M
 )
 _UNSEEN_HTML = (
-    "svg",
-    "script",
-    "style",
-    "head",
-    "nav",
-    "header",
-    "footer",
-    "aside",
-    "form",
-    "button",
+    *("svg", "script", "style", "head"),
+    *("nav", "header", "footer", "aside", "form", "button"),
 )
-_UNSEEN_CLASSES = frozenset(
-    ["toc", "navheader", "navfooter", "headerlink", "related", "toctree-wrapper"]
-)
+_UNSEEN_CLASSES = {
+    *("toc", "toctree-wrapper", "navheader", "navfooter", "headerlink", "related"),
+}
 _UNSEEN_ROLES = ("navigation", "search", "banner", "contentinfo")
 _WITHIN_WORDS = (
-    "a",
-    "abbr",
-    "b",
-    "code",
-    "em",
-    "i",
-    "kbd",
-    "s",
-    "span",
-    "strong",
-    "tt",
-    "u",
-    "var",
-    "wbr",
+    *("a", "abbr", "b", "code", "em", "i", "kbd", "s", "span", "strong", "tt", "u", "var", "wbr"),
 )
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr")
 
