@@ -356,6 +356,19 @@ def test_a_banner_that_leads_home_is_not_the_title_of_every_page(write_book: Wri
     }
 
 
+def test_a_page_with_several_great_headings_keeps_its_own_title(write_book: WriteBook) -> None:
+    body = "<h1 id='one'>1. Overview</h1><p>First.</p><h1 id='two'>2. Use</h1><p>Second.</p>"
+    pages = {"lamp.html": f"<title>The Lamp</title><main>{body}</main>"}
+
+    (page,) = read(write_book(pages)).pages
+
+    assert page.title == "The Lamp"
+    assert [(s.path, s.anchor) for s in page.sections] == [
+        (("The Lamp", "1. Overview"), "one"),
+        (("The Lamp", "2. Use"), "two"),
+    ]
+
+
 def test_a_translated_site_opens_with_the_index_of_its_language(write_book: WriteBook) -> None:
     pages = {
         "advanced.en.html": "<title>Advanced</title><p>More.</p>",

@@ -345,3 +345,16 @@ def test_a_label_that_another_book_may_have_is_not_called_missing(write_book: Wr
     (link,) = SphinxReader().read(folder, OPTIONS).broken_links
 
     assert link.reason == "there is no such label in this book; intersphinx may find it in another"
+
+
+def test_a_part_of_a_file_is_taken_in_by_its_marks_or_lines(write_book: WriteBook) -> None:
+    folder = write_book(
+        {
+            "conf.py": "",
+            "index.md": "# Home\n\n```{include} README.md\n:start-after: 'begin -->'\n"
+            ":end-before: '<!-- end'\n```\n\n```{include} README.md\n:start-line: -1\n```\n",
+            "README.md": "Top.\n\n<!-- begin -->\n\nMiddle.\n\n<!-- end -->\n\nBottom.",
+        }
+    )
+
+    assert texts(folder, "index.md") == ["Middle.", "Bottom."]

@@ -42,34 +42,15 @@ _MYST_TARGET = re.compile(
     r"\{(?:ref|doc|numref|term|any)\}`[^`<]*`|\(https?:[^)]*\)|^\([\w-]+\)=$|^%.*$", re.M
 )
 _UNSEEN_HTML = (
-    "svg",
-    "script",
-    "style",
-    "head",
-    "nav",
-    "header",
-    "footer",
-    "aside",
-    "form",
-    "button",
+    *("svg", "script", "style", "head"),
+    *("nav", "header", "footer", "aside", "form", "button"),
 )
-_UNSEEN_CLASSES = ("toc", "navheader", "navfooter", "headerlink", "related")
+_UNSEEN_CLASSES = {
+    *("toc", "toctree-wrapper", "navheader", "navfooter", "headerlink", "related"),
+}
 _UNSEEN_ROLES = ("navigation", "search", "banner", "contentinfo")
 _WITHIN_WORDS = (
-    "a",
-    "abbr",
-    "b",
-    "code",
-    "em",
-    "i",
-    "kbd",
-    "s",
-    "span",
-    "strong",
-    "tt",
-    "u",
-    "var",
-    "wbr",
+    *("a", "abbr", "b", "code", "em", "i", "kbd", "s", "span", "strong", "tt", "u", "var", "wbr"),
 )
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr")
 
@@ -197,7 +178,7 @@ class _Text(HTMLParser):
             return
         given = dict(attrs)
         hidden = tag in _UNSEEN_HTML or given.get("role") in _UNSEEN_ROLES or "hidden" in given
-        hidden = hidden or given.get("class") in _UNSEEN_CLASSES
+        hidden = hidden or bool(_UNSEEN_CLASSES & set((given.get("class") or "").split()))
         hidden = hidden or "display:none" in (given.get("style") or "").replace(" ", "")
         main = tag in ("main", "article") or given.get("role") == "main"
         self._open.append((tag, hidden, main))

@@ -135,7 +135,9 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
     title = without_site(facts.title, site.name) or Path(file.name).stem
     # Where the site puts its name behind every title, what stands before it is the page's own.
     certain = title != facts.title and bool(facts.title)
-    parsed = read_sections(main_content(tree), title=title, base=url, certain=certain)
+    content = main_content(tree)
+    single = certain or not facts.title or _titled(content, title)
+    parsed = read_sections(content, title=title, base=url, certain=certain, single=single)
     page = Page(
         source=file.name,
         title=parsed.title,
@@ -145,6 +147,14 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
     )
     # A canonical address that every page gives says nothing about any of them.
     return page, replace(facts, base=address)
+
+
+def _titled(content: "Element", title: str) -> bool:
+    """Tell whether the first heading is the page's title; of several it may be only one section."""
+    from quire.ingest.readers.htmltree import text_of
+
+    heads = [text_of(e).lower() for e in content.iter("h1")]
+    return len(heads) < 2 or heads[0] in title.lower()  # noqa: PLR2004
 
 
 def _listed(

@@ -148,6 +148,13 @@ def _running(lines: list[str], state: Conversion) -> list[str]:
     return text.split("\n")
 
 
+def _unquoted(value: str) -> str:
+    """Give an option's value, which may be quoted as in YAML."""
+    value = value.strip()
+    quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
+    return value[1:-1] if quoted else value
+
+
 def _directive(
     found: re.Match[str], inside: list[str], state: Conversion, depth: int
 ) -> Iterator[str]:
@@ -157,10 +164,10 @@ def _directive(
     if body and body[0].strip() == "---":
         end = next((n for n, line in enumerate(body[1:], 1) if line.strip() == "---"), 0)
         pairs = (line.partition(":") for line in body[1:end])
-        options = {key.strip(): value.strip() for key, _, value in pairs}
+        options = {key.strip(): _unquoted(value) for key, _, value in pairs}
         body = body[end + 1 :]
     while body and (option := _OPTION.match(body[0])):
-        options[option[1]] = option[2]
+        options[option[1]] = _unquoted(option[2])
         body = body[1:]
     fence = Fence(name=found[3].lower(), argument=found[4].strip(), options=options, body=body)
 

@@ -144,11 +144,19 @@ def _taken_in(fence: Fence, inner: Inner, around: Surroundings | None) -> list[s
         lines = cut_lines(text, fence.options)
         language = fence.options.get("language") or path.suffix.lstrip(".")
         return fenced("\n".join(lines), language).split("\n")
+    lines = text.split("\n")
+    text = "\n".join(lines[_line(fence, "start-line") : _line(fence, "end-line")])
     for option, keep_after in (("start-after", True), ("end-before", False)):
         if (edge := fence.options.get(option)) and edge in text:
             before, _, after = text.partition(edge)
             text = after if keep_after else before
     return _rst(text.split("\n"), around) if path.suffix == ".rst" else inner(text.split("\n"))
+
+
+def _line(fence: Fence, option: str) -> int | None:
+    """Give the place that `start-line` or `end-line` counts to; the latter from the end below 0."""
+    value = fence.options.get(option, "")
+    return int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
 
 
 def _rst(lines: list[str], around: Surroundings | None) -> list[str]:
