@@ -355,8 +355,7 @@ class Answer:
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
-    """Claims the model made that the book does not support; not part of `text`, but each begins and
-    ends where it would have stood there."""
+    """Claims the book does not support: not part of `text`, each placed where it would stand."""
     hits: tuple[Hit, ...]
     confidence: Confidence
     model: str
@@ -385,11 +384,8 @@ class Answer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The distinct citations of the answer, in order of appearance."""
-        return tuple(
-            dict.fromkeys(
-                c for claim in self.claims if claim.verdict in PROVEN for c in claim.citations
-            )
-        )
+        proven = (claim for claim in self.claims if claim.verdict in PROVEN)
+        return tuple(dict.fromkeys(one for claim in proven for one in claim.citations))
 
     @property
     def unsupported(self) -> tuple[Claim, ...]:

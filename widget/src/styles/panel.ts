@@ -139,6 +139,7 @@ export const panel = css`
     font-size: 1rem;
     font-weight: 650;
     line-height: 1.4;
+    text-align: -webkit-match-parent;
     text-align: match-parent;
   }
   .thread {

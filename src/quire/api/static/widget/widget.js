@@ -685,6 +685,7 @@ Please report this to https://github.com/markedjs/marked.`,e){let e=`<p>An error
     font-size: 1rem;
     font-weight: 650;
     line-height: 1.4;
+    text-align: -webkit-match-parent;
     text-align: match-parent;
   }
   .thread {
