@@ -87,15 +87,15 @@ async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list
 
 
 async def ask_on(
-    questions: Sequence[GoldenQuestion], pipeline: Pipeline, model: Remembering, seconds: float
+    questions: Sequence[GoldenQuestion], pipeline: Pipeline, model: Remembering
 ) -> list[GoldenQuestion]:
-    """Let the model say its part, until it took its time; give the questions it came to."""
+    """Let the model say its part, while there is time; give the questions it came to."""
     reached: list[GoldenQuestion] = []
     for question in questions:
-        if model.asked_seconds > seconds:
-            break
+        model.was_late = False
         await asked([question], pipeline)
-        reached.append(question)
+        if not model.was_late:
+            reached.append(question)
         print(f"{len(reached)} of {len(questions)}, {model.asked_seconds:.0f} s", file=sys.stderr)
     return reached
 
@@ -151,10 +151,11 @@ async def measure(weights: Path, name: str, data: Path, given: argparse.Namespac
             answer=AnswerOptions(context_tokens=CONTEXT),
         )
         async with build(settings) as services:
-            model, each = variants(services, name, given.weights / "said" / name)
+            kept = given.weights / "said" / name
+            model, each = variants(services, name, kept, 60 * given.minutes)
             # What was shown before is part of a follow-up's prompt, so each may ask for more.
             for pipeline in (answering(services, variant) for variant in each[1:]):
-                questions = await ask_on(questions, pipeline, model, 60 * given.minutes)
+                questions = await ask_on(questions, pipeline, model)
             read = ""
             for variant in each:
                 results = await asked(questions, answering(services, variant))
@@ -179,11 +180,13 @@ def written(variant: Variant, result: GoldenResult) -> str:
     return "\n".join([*lines, ""])
 
 
-def variants(services: Services, name: str, kept: Path) -> tuple[Remembering, list[Variant]]:
+def variants(
+    services: Services, name: str, kept: Path, seconds: float = 1e9
+) -> tuple[Remembering, list[Variant]]:
     """Give the ways of answering."""
     (writers,) = services.writers
     outside, embedded = writers.each
-    model = Remembering(outside.model_for(None), kept)  # type: ignore[arg-type]
+    model = Remembering(outside.model_for(None), kept, seconds)  # type: ignore[arg-type]
     writer: Writer = replace(outside, name=name, model_for=lambda _: model)
     return model, [
         Variant("embedded", "strict", replace(writers, each=(embedded,))),

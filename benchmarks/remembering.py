@@ -13,7 +13,7 @@ from agents.models.interface import Model
 from openai.types.responses import ResponseCompletedEvent, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from quire.errors import ModelMisbehaved
+from quire.errors import ModelMisbehaved, ModelRefused
 
 EVENTS: TypeAdapter[list[ResponseStreamEvent]] = TypeAdapter(list[ResponseStreamEvent])
 
@@ -45,10 +45,13 @@ class Said:
 class Remembering(Model):
     """Asks the model once, and gives the same events again when it is asked the same."""
 
-    def __init__(self, model: Model, folder: Path) -> None:
-        """Ask `model`; keep what it says in `folder`."""
+    def __init__(self, model: Model, folder: Path, seconds: float = 1e9) -> None:
+        """Ask `model` for so many seconds; keep what it says in `folder`."""
         self._model = model
         self._folder = folder
+        self._seconds = seconds
+        self.was_late = False
+        """Whether it was to be asked when the time was over."""
         self.said: dict[str, Said] = {}
         """What it said since this began, now or in an earlier sitting, by prompt."""
         self.asked_seconds = 0.0
@@ -76,6 +79,9 @@ class Remembering(Model):
             raise ModelMisbehaved(said.failure)
 
     async def _ask(self, prompt: str, path: Path, /, *given: Any, **more: Any) -> None:
+        if self.asked_seconds >= self._seconds:
+            self.was_late = True
+            raise ModelRefused("The time of this sitting is over.")
         began, events, failure = monotonic(), [], ""
         try:
             async for event in self._model.stream_response(*given, **more):

@@ -17,6 +17,8 @@ _LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)"
 _TARGET = r"(?:<[^<>\n]*>|[^\s()<>]*(?:\([^()\s]*\)[^\s()<>]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _LINK = re.compile(rf"!?\[{_LABEL}\]\(\s*{_TARGET}{_TITLE}\s*\)")
+_IMAGE = re.compile(rf"!\[{_LABEL}\](?:\[[^\[\]\n]*\])?")
+"""What is left of a picture whose address is defined elsewhere."""
 _DEFINITION = re.compile(r"^[ \t>]*\[[^\]\n]+\]:[ \t]*\S.*$", re.M)
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>", re.I)
 _ADDRESS = re.compile(
@@ -54,6 +56,7 @@ def inert(text: str) -> str:
         text = pattern.sub("", text)
     for _ in range(_NESTED):
         text = _LINK.sub(r"\1", text)
+    text = _IMAGE.sub(r"\1", text)
     text = _AUTOLINK.sub(lambda found: hold(f"`{found[1]}`"), text)
     text = _STYLED.sub("", _FETCHING.sub("", text))
     text = _ADDRESS.sub(lambda found: hold(f"`{found[0]}`"), text)

@@ -35,7 +35,7 @@ _PROGRAM = _any(
 _ACT = _any(
     _STARTS + r"(?:say|give|mention|output|produce|dump|share|emit|repeat|include|add|append|reply"
     r"|respond|answer|prints?|write|tell|begin|sign|finish|reveal|list|label(?:led)?|obey|comply"
-    r"|decode|quote|cite|summari[sz]e|skip|ignore|disregard|forget|override|persuade|recommend"
+    r"|decode|quote|cite|deny|confirm|insist|promise|summari[sz]e|skip|ignore|disregard|forget|override|persuade|recommend"
     r"|act as)\b",
     r"\b(?:could|would|will|can) you\b|\bit is (?:\w+ )?(?:required|requested|ordered) that\b",
 )
@@ -47,7 +47,7 @@ _THING = _any(
     rf"\bthe {_RULES} (?:it|you|they) (?:was|were|are|is)\b",
     r"\bthe (?:passages|question)\b|\bquestions about\b|\bpassages? \[?\d|\bits citation\b",
     r"\bthis (?:page|text|passage|paragraph|chat|conversation)\b|\bin the summary\b",
-    r"\bfirst person\b",
+    r"\bfirst person\b|\bwhen(?:ever)? asked\b",
     r"\bto the readers?\b|\bthe readers? (?:that|to)\b|\bthem the\b|\bwhatever you write\b",
     r"\bthe (?:single )?(?:words?|string) (?-i:[A-Z])|\b(?:developer|first) message\b",
     r"\bbearer token\b|\bapi[ _-]?keys?\b|\w_(?:key|token|secret)\b|\byour environment\b",
@@ -63,6 +63,7 @@ _PLAIN = _any(
     rf"\b{_ANSWERS} to (?:any|every|all|each) {_ANSWERS}\b|\bwhatever (?:is|was) asked\b",
     r"\b(?:note|message|notice|order|instruction)s? (?:to|for) (?:the |any |all |every )?"
     r"(?:AIs?|assistants?|chat ?bots?|bots?|language models?|LLMs?)\b",
+    r"\b(?:dear|hello|hey|attention),? (?:all )?(?:AIs?|assistants?|chat ?bots?|bots?|models?)\b",
     r"\bpretend (?:to be|that you are|you are)\b",
     r"\bimagine you are (?:an? (?:AI|bot)\b|(?-i:[A-Z]))",
     r"(?:^\W*|[.!?:;]\s*)act as \S+ and\b|\bgreet the readers?\b",
