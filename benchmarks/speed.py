@@ -31,7 +31,7 @@ from quire.index.revision import current_revision, read_chunks
 from quire.ingest.chunk import embedding_text
 from quire.ingest.pipeline import ingest
 from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.search import fuse, passages_of
+from quire.retrieve.search import SPARE, fuse, passages_of
 from quire.settings import Settings
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
@@ -105,7 +105,10 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     spent["index search"] = timed(search)
     spent["whole"], answer = await timed_async(ask(services, text))
     assert isinstance(answer, Answer)
-    passages = passages_of(answer.hits)
+    # What the search reads: a few passages more than the answer is given.
+    top_k = Question(text=text).top_k + SPARE
+    read, _ = services.searcher._find(index, text, Filters(), top_k, ())
+    passages = passages_of(read)
     fresh = EvidenceReader(reader)
     spent["reading"] = timed(lambda: fresh.rank(text, passages, index.statistics))
     judge, links = LexicalJudge(), SentenceLinks()
