@@ -3,7 +3,8 @@
     make bench
 
 Every ratio compares two things measured in the same process, minutes apart at most, so that a busy
-machine slows both. Absolute times are shown for orientation only.
+machine slows both. Absolute times are shown for orientation only; those of the processors, all
+threads together, depend less on what else runs.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -32,7 +34,7 @@ from quire.ingest.chunk import embedding_text
 from quire.ingest.pipeline import ingest
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.fuse import fuse
-from quire.retrieve.search import passages_of
+from quire.retrieve.search import SPARE, passages_of
 from quire.settings import Settings
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
@@ -54,16 +56,35 @@ HEAVY = (
 )
 
 
-def timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+class Spent(NamedTuple):
+    """Seconds by the clock, and those of all processors."""
+
+    clock: float
+    processors: float
+
+
+def now() -> Spent:
+    return Spent(time.perf_counter(), time.process_time())
+
+
+def since(begun: Spent) -> Spent:
+    return Spent(*(after - before for after, before in zip(now(), begun, strict=True)))
+
+
+def measured(work: Callable[[], object]) -> Spent:
+    begun = now()
     work()
-    return time.perf_counter() - begun
+    return since(begun)
 
 
-async def timed_async(work: object) -> tuple[float, object]:
-    begun = time.perf_counter()
+async def measured_async(work: object) -> tuple[Spent, object]:
+    begun = now()
     result = await work  # type: ignore[misc]
-    return time.perf_counter() - begun, result
+    return since(begun), result
+
+
+def timed(work: Callable[[], object]) -> float:
+    return measured(work).clock
 
 
 def measure_ingest(settings: Settings, table: Table) -> None:
@@ -91,31 +112,34 @@ async def ask(services: Services, text: str) -> Answer:
     raise AssertionError("no answer")
 
 
-async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[str, float]:
+async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[str, Spent]:
     """Measure each stage of one question alone, then the whole."""
     index = services.library.open(None)
     options = services.settings.search
     embedder = services.embedder
     vector = embedder.embed_query(text)
-    spent = {"query embedding": timed(lambda: embedder.embed_query(text))}
+    spent = {"query embedding": measured(lambda: embedder.embed_query(text))}
 
     def search() -> None:
         rankings = index.rank(text, vector, filters=Filters(), depth=options.depth)
         index.fetch(list(fuse(rankings, options))[:12])
 
-    spent["index search"] = timed(search)
-    spent["whole"], answer = await timed_async(ask(services, text))
+    spent["index search"] = measured(search)
+    spent["whole"], answer = await measured_async(ask(services, text))
     assert isinstance(answer, Answer)
-    passages = passages_of(answer.hits)
+    # What the search reads: a few passages more than the answer is given.
+    top_k = Question(text=text).top_k + SPARE
+    read, *_ = services.searcher._find(index, text, Filters(), top_k, ())
+    passages = passages_of(read)
     fresh = EvidenceReader(reader)
-    spent["reading"] = timed(lambda: fresh.rank(text, passages, index.statistics))
+    spent["reading"] = measured(lambda: fresh.rank(text, passages, index.statistics))
     judge, links = LexicalJudge(), SentenceLinks()
 
     def verify() -> None:
         for piece in split_pieces(answer.text):
             check_piece(piece, answer.hits, judge, partial(links.link, index))
 
-    spent["verification"] = timed(verify)
+    spent["verification"] = measured(verify)
     model = EmbeddedModel(fresh, index.statistics)
 
     async def loop() -> None:
@@ -123,7 +147,7 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
         async for _ in draft(shown, model=model, calling=Calling(max_turns=2)):
             pass
 
-    spent["agent loop"], _ = await timed_async(loop())
+    spent["agent loop"], _ = await measured_async(loop())
     return spent
 
 
@@ -135,15 +159,24 @@ async def measure_questions(settings: Settings, table: Table) -> None:
         for text in texts[:3]:
             await stages(services, reader, f"{text} (warm up)")
         rows = [await stages(services, reader, text) for text in texts]
-    median = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
-    for name, seconds in median.items():
-        share = f"{seconds / median['whole']:.0%} of the whole"
-        table.add_row(f"question: {name}", f"{1000 * seconds:.1f} ms", share, "")
+    median = {
+        name: Spent(
+            *(statistics.median(times) for times in zip(*(r[name] for r in rows), strict=True))
+        )
+        for name in rows[0]
+    }
+    for name, spent in median.items():
+        share = f"{spent.clock / median['whole'].clock:.0%} of the whole"
+        used = f"{1000 * spent.processors:.1f} ms of processors"
+        table.add_row(f"question: {name}", f"{1000 * spent.clock:.1f} ms", f"{share}; {used}", "")
     strict = ("query embedding", "index search", "verification")
-    whole = sorted(row["whole"] for row in rows)
-    seen = f"{1000 * median['whole']:.0f} ms, p95 {1000 * whole[int(len(whole) * 0.95)]:.0f} ms"
+    whole = sorted(row["whole"].clock for row in rows)
+    p95 = 1000 * whole[int(len(whole) * 0.95)]
+    seen = f"{1000 * median['whole'].clock:.0f} ms, p95 {p95:.0f} ms"
     for stages_alone, goal in ((strict, "≤ 2×"), ((*strict, "reading"), "")):
-        ratio = statistics.median(row["whole"] / sum(row[n] for n in stages_alone) for row in rows)
+        ratio = statistics.median(
+            row["whole"].clock / sum(row[n].clock for n in stages_alone) for row in rows
+        )
         named = " + ".join(stages_alone)
         table.add_row("question to finished answer", seen, f"{ratio:.2f}× {named}", goal)
 

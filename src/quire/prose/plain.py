@@ -24,6 +24,8 @@ INVISIBLE = re.compile(
 )
 """Signs without ink: soft hyphens, joints of no width, those that turn the writing round, and the
 tags in which whole sentences can be hidden."""
+_MARKUP = re.compile(rf"[\x00`\\\[<*_~]|{INVISIBLE.pattern}")
+"""What all inline markup has some sign of."""
 _MATH = re.compile(r"(?<!\\)\$\$?")
 _SPACE = re.compile(r"\s+")
 
@@ -40,6 +42,8 @@ def well_formed(text: str) -> str:
 @lru_cache(maxsize=16384)
 def inline_plain(text: str) -> str:
     """Strip inline markup, keep the words, fold white space: one rendered sentence."""
+    if not _MARKUP.search(text):
+        return _SPACE.sub(" ", text).strip()
     held: list[str] = []
 
     def hold(kept: str) -> str:
