@@ -46,6 +46,8 @@ class EmbeddedModel(Model):
         """Read with `evidence`, and weigh words by how rare they are in the book."""
         self._evidence = evidence
         self._statistics = statistics
+        self.told = ""
+        """What was answered before: it is not what a follow-up asks for, if there is more."""
 
     async def get_response(
         self,
@@ -85,7 +87,9 @@ class EmbeddedModel(Model):
                 type="function_call",
             )
             return call, []
-        ranked = await asyncio.to_thread(self._evidence.rank, question, passages, self._statistics)
+        ranked = await asyncio.to_thread(
+            self._evidence.rank, question, passages, self._statistics, told=self.told
+        )
         parts = compose_answer(question, ranked)
         return _message("".join(parts)), parts
 

@@ -52,6 +52,10 @@ def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
 def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
     best = ranked[0]
     chosen = [best]
+    untold = [evidence for evidence in ranked[1:] if not evidence.told]
+    if best.told and untold and untold[0].score > UNREAD:
+        # The best is known to who asks: what comes next to it may be what they want to know.
+        return [best, *_choose(untold)][:MAX_SENTENCES]
     for evidence in ranked[1:]:
         near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
         if len(chosen) == MAX_SENTENCES or evidence.score < max(best.score - _NEAR, UNREAD + 1):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from quire.domain import Chunk, Filters, Hit
 from quire.ports import Embedder, Index, Rankings, Vectors
@@ -15,6 +16,7 @@ from quire.retrieve.calibrate import (
     similarity_of,
 )
 from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
+from quire.retrieve.leaning import ALONE, Leaning
 from quire.retrieve.options import SearchOptions
 
 SPARE = 3
@@ -59,13 +61,13 @@ class Searcher:
         *,
         filters: Filters,
         top_k: int,
-        also: Sequence[str] = (),
+        leaning: Leaning = ALONE,
     ) -> SearchResult:
         """Give the `top_k` best chunks of the index for a standalone question.
 
-        Chunks named in `also` are read beside those that are found, and judged like them.
+        What was cited before is read beside what is found, and judged like it.
         """
-        hits, signals = await self.look(index, question, filters, top_k, also)
+        hits, signals = await self.look(index, question, filters, top_k, leaning)
         if not hits:
             return SearchResult((), 0.0)
         answerability = self.calibration.answerability(answerability_features(signals))
@@ -90,13 +92,15 @@ class Searcher:
         return [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)], rankings
 
     def _read(
-        self, index: Index, question: str, hits: list[Hit], top_k: int, glance: Sequence[int]
+        self, index: Index, question: str, hits: list[Hit], top_k: int, leaning: Leaning
     ) -> tuple[list[Hit], list[Evidence]]:
         """Read a few more hits than asked for, and keep those whose sentences answer best."""
-        passages = passages_of(hits)
-        evidence = self.evidence.rank(question, passages, index.statistics, glance=glance)
+        rank = partial(self.evidence.rank, question, told=leaning.told)
+        # What was cited before stands last, and must not be passed over for what comes first.
+        glance = () if leaning.cited else GLANCE
+        evidence = rank(passages_of(hits), index.statistics, glance=glance)
         kept = reorder(hits, evidence, top_k)
-        return kept, self.evidence.rank(question, passages_of(kept), index.statistics)
+        return kept, rank(passages_of(kept), index.statistics)
 
     async def look(
         self,
@@ -104,16 +108,14 @@ class Searcher:
         question: str,
         filters: Filters,
         top_k: int,
-        also: Sequence[str] = (),
+        leaning: Leaning = ALONE,
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
         # Other questions go on meanwhile: models release the interpreter lock, servers take time.
         hits, rankings = await asyncio.to_thread(
-            self._find, index, question, filters, top_k + SPARE, also
+            self._find, index, question, filters, top_k + SPARE, leaning.cited
         )
-        # What was cited before stands last, and must not be passed over for what comes first.
-        glance = () if also else GLANCE
-        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k, glance)
+        hits, evidence = await asyncio.to_thread(self._read, index, question, hits, top_k, leaning)
         return hits, Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
@@ -121,6 +123,7 @@ class Searcher:
             floor=floor_of(rankings),
             evidence=evidence,
             statistics=index.statistics,
+            asked=leaning.asked,
         )
 
 
