@@ -287,15 +287,17 @@ def _filled(asked: str, last: Exchange) -> str | None:
         if _means_more(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
             return aside
         return _put(asked, pronoun, topic)
-    return _with_topic(asked, topic, aside)
+    # What acts is not all that was spoken of; brackets then hold the rest, too.
+    whole = set(terms(said)) <= set(terms(topic)) and len(topic.split()) <= MOST_WORDS
+    return _with_topic(asked, topic, aside, whole=whole)
 
 
-def _with_topic(asked: str, topic: str, aside: str) -> str | None:
+def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | None:
     """Say what it is about where no word points to it; nothing if it stands by itself."""
     if _CHOICE.search(asked):
         return aside
     if any(one.search(asked) for one in (_ELLIPSIS, _GENERIC)) or _is_scrap(asked):
-        owned = _OF_IT.search(asked) and len(topic.split()) <= MOST_WORDS
+        owned = whole and _OF_IT.search(asked)
         return f"{asked.rstrip('?. ')} of {topic}?" if owned else aside
     if _COMPARED.search(asked) and " than " not in asked and len(asked.split()) <= MOST_WORDS:
         return f"{asked.rstrip('?. ')} than {topic}?"
