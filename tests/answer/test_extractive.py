@@ -191,3 +191,14 @@ def test_a_listing_that_would_be_all_there_is_to_see_is_left_out() -> None:
     long = CODE.replace("turn lens", "turn lens\n" * 60)
 
     assert composed((long, {0: 5}), question="How do I turn it?") == "A lens turns. [1]"
+
+
+def test_what_a_follow_up_was_told_already_does_not_stand_alone() -> None:
+    passage = Passage(
+        number=1, text="A lens turns. Fog is wet.", heading="The lens", similarity=0.9
+    )
+    spans = split_spans(passage.text)
+    told = Evidence(passage, 0, spans[0], 0.5, 8.0, told=True)
+    new = Evidence(passage, 1, spans[1], 0.5, 1.0)
+
+    assert "".join(compose_answer("Why?", [told, new])) == "A lens turns. [1] Fog is wet. [1]"

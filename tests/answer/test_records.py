@@ -3,6 +3,7 @@ import json
 from quire.answer.records import answer_record, cited_in, receipt_of
 from quire.conversation import Message
 from quire.domain import Answer, Citation, Filters, Prefix, Question
+from quire.retrieve.leaning import Leaning
 from tests.verify.samples import NOON, answer_of, claim_of, hit_of
 
 CITATION = Citation(
@@ -45,12 +46,13 @@ def test_a_record_survives_json() -> None:
 def test_a_follow_up_is_recorded_with_all_that_its_search_was_given() -> None:
     question = Question(text="And it?", filters=Filters(url=(Prefix("https://tiny"), "x")))
 
-    record = json.loads(json.dumps(answer_record(answer_of(), question, (), ["c7"])))
+    leaning = Leaning(("c7",), told="It turns.", asked=answer_of().question)
+    record = json.loads(json.dumps(answer_record(answer_of(), question, (), leaning)))
     message = Message(id="a", role="assistant", content="A.", created_at=NOON, record=record)
     receipt = receipt_of(message)
 
     assert receipt.filters == question.filters
-    assert receipt.also == ("c7",)
+    assert receipt.leaning == leaning
     assert receipt.searched
 
 

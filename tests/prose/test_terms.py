@@ -43,6 +43,10 @@ def test_words_that_carry_no_meaning_are_left_out() -> None:
     assert terms("What is the meaning of a node?") == ("node",)
 
 
+def test_a_shortened_word_carries_no_more_meaning_than_the_whole_one() -> None:
+    assert terms("What's the price? It’s why I can't and don't buy.") == ("price", "buy")
+
+
 def test_forms_of_a_word_share_a_stem() -> None:
     assert terms("planning planned plans") == (stem("plan"),) * 3
 

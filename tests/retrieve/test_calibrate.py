@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,11 @@ def test_what_ships_says_what_each_threshold_risks() -> None:
     answered = [risk.answered for risk in shipped.risks]
     assert answered == sorted(answered, reverse=True)
     assert shipped.threshold_for(0.05) > shipped.threshold_for(0.2)
+
+
+def test_words_of_the_conversation_do_not_hide_that_the_word_asked_for_is_unknown() -> None:
+    alone = signals("Does the heavy Fresnel lens work with sonar?", "The heavy Fresnel lens turns.")
+    follow_up = replace(alone, asked="Does it work with sonar?")
+
+    assert 0 < answerability_features(alone)["unknown"] < 1
+    assert answerability_features(follow_up)["unknown"] == 1

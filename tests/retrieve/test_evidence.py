@@ -4,7 +4,7 @@ import pytest
 
 from quire.prose.terms import TermStatistics
 from quire.retrieve import evidence as evidence_module
-from quire.retrieve.evidence import QUOTAS, UNREAD, Evidence, EvidenceReader, Passage
+from quire.retrieve.evidence import QUOTAS, TOLD, UNREAD, Evidence, EvidenceReader, Passage
 from quire.testing import WordReader
 
 NOTHING = TermStatistics()
@@ -188,3 +188,15 @@ def test_a_table_row_is_read_under_its_header() -> None:
 )
 def test_a_sentence_that_begins_with_a_pronoun_leans_back(sentence: str, leans: bool) -> None:
     assert ranked("What?", sentence)[0].leans_back is leans
+
+
+def test_what_was_told_before_counts_for_less() -> None:
+    passages = [passage("The **lens** turns. Fog is wet.")]
+    reader = EvidenceReader(WordReader())
+
+    fresh = reader.rank("What turns?", passages, NOTHING)
+    told = reader.rank("What turns?", passages, NOTHING, told="As was said, The lens turns.")
+
+    assert [(one.text, one.told) for one in told if one.told] == [("The **lens** turns.", True)]
+    assert fresh[0].score - TOLD == next(one.score for one in told if one.told)
+    assert not any(one.told for one in fresh)

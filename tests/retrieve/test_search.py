@@ -8,6 +8,7 @@ from quire.domain import Filters
 from quire.ports import Rankings
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.leaning import Leaning
 from quire.retrieve.options import SearchOptions
 from quire.retrieve.search import Searcher, context, floor_of, passages_of, reorder, standing
 from quire.testing import HashEmbedder, WordReader
@@ -172,9 +173,11 @@ async def test_passages_named_beside_a_question_are_judged_like_those_found(tiny
     keeper, lens = Filters(chapter=("The keeper",)), Filters(chapter=("The lens",))
     (horn,) = (await search(index, "horn fog", filters=keeper, top_k=1)).hits
 
-    with_it = await search(index, "lens", filters=Filters(), top_k=9, also=[horn.chunk.id, "gone"])
+    with_it = await search(
+        index, "lens", filters=Filters(), top_k=9, leaning=Leaning((horn.chunk.id, "gone"))
+    )
     without = await search(index, "lens", filters=Filters(), top_k=9)
-    outside = await search(index, "horn", filters=lens, top_k=9, also=[horn.chunk.id])
+    outside = await search(index, "horn", filters=lens, top_k=9, leaning=Leaning((horn.chunk.id,)))
 
     assert with_it.answerability == without.answerability
     assert horn.chunk.id not in {hit.chunk.id for hit in outside.hits}
@@ -187,7 +190,9 @@ async def test_a_passage_ranked_too_low_is_read_if_it_is_named_beside_the_questi
     searcher = Searcher(HashEmbedder(), reader, PLAIN_CALIBRATION, SearchOptions())
 
     alone = await searcher.search(shelf, "loud horn", filters=Filters(), top_k=3)
-    also = await searcher.search(shelf, "loud horn", filters=Filters(), top_k=3, also=["horn"])
+    also = await searcher.search(
+        shelf, "loud horn", filters=Filters(), top_k=3, leaning=Leaning(("horn",))
+    )
 
     assert "horn" not in {hit.chunk.id for hit in alone.hits}
     assert "horn" in {hit.chunk.id for hit in also.hits}

@@ -47,6 +47,8 @@ class EmbeddedModel(Model):
         """Read with `evidence`, and weigh words by how rare they are in the book."""
         self._evidence = evidence
         self._statistics = statistics
+        self.told = ""
+        """What was answered before: it is not what a follow-up asks for, if there is more."""
 
     async def get_response(
         self,
@@ -86,7 +88,9 @@ class EmbeddedModel(Model):
                 type="function_call",
             )
             return call, []
-        ranked = await asyncio.to_thread(self._evidence.rank, question, passages, self._statistics)
+        ranked = await asyncio.to_thread(
+            self._evidence.rank, question, passages, self._statistics, told=self.told
+        )
         ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
         parts = compose_answer(question, ranked)
         return _message("".join(parts)), parts

@@ -55,6 +55,10 @@ def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
     if best is None:
         return []
     chosen = [best]
+    untold = [one for one in ranked if one is not best and not one.told]
+    if best.told and untold and untold[0].score > UNREAD:
+        # The best is known to who asks: what comes next to it may be what they want to know.
+        return [best, *_choose(untold)][:MAX_SENTENCES]
     for evidence in fitting:
         near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
         if len(chosen) == MAX_SENTENCES or evidence.score < max(best.score - _NEAR, UNREAD + 1):

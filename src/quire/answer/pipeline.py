@@ -33,6 +33,7 @@ from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.ports import Judge, Library, ThreadStore
 from quire.retrieve.followup import search_in_conversation
 from quire.retrieve.language import notice_of
+from quire.retrieve.leaning import ALONE, Leaning
 from quire.retrieve.outline import first_chunk
 from quire.retrieve.rewrite import Exchange, standalone_question
 from quire.retrieve.search import Searcher, SearchResult, opened_hits
@@ -186,7 +187,7 @@ class Pipeline:
                 threshold=work.question.threshold,
                 ask=self._rewrite,
             )
-        work.standalone, work.also = found.standalone, found.also
+        work.standalone, work.leaning = found.standalone, found.leaning
         return _gated(work, found.result, self._options.context_tokens, since=begun)
 
     async def _select(self, work: Work, text: str) -> Confidence:
@@ -199,13 +200,13 @@ class Pipeline:
         )
         return _gated(work, found, self._options.context_tokens, since=begun)
 
-    async def _search(self, work: Work, question: str, also: Sequence[str] = ()) -> SearchResult:
+    async def _search(self, work: Work, question: str, leaning: Leaning = ALONE) -> SearchResult:
         return await self._searcher.search(
             work.index,
             question,
             filters=work.question.filters,
             top_k=work.question.top_k,
-            also=also,
+            leaning=leaning,
             near=work.question.near,
         )
 
@@ -252,7 +253,7 @@ class Pipeline:
             content=answer.text,
             created_at=answer.created_at,
             confidence=answer.confidence.average_similarity,
-            record=answer_record(answer, work.question, work.nearest, work.also),
+            record=answer_record(answer, work.question, work.nearest, work.leaning),
         )
         keeping = self._threads.append(
             answer, (asked, said), owner=work.question.owner, contract=work.question.contract

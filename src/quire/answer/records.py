@@ -25,6 +25,7 @@ from quire.domain import (
     Status,
     Timings,
 )
+from quire.retrieve.leaning import ALONE, Leaning
 
 T = TypeVar("T")
 
@@ -67,6 +68,8 @@ class Receipt:
     """The chapter that the reader had open, where the question said so."""
     also: tuple[str, ...]
     """Ids of passages cited before that were read with those that the search found."""
+    told: str
+    """What the answers before it said, where it leaned on them."""
     top_k: int
     threshold: float
     searched: bool
@@ -90,6 +93,11 @@ class Receipt:
     tokens_used: int | None = None
     dollars: float | None = None
 
+    @property
+    def leaning(self) -> Leaning:
+        """What its search took from the conversation."""
+        return Leaning(self.also, self.told, self.question) if self.also or self.told else ALONE
+
     def as_question(self) -> Question:
         """Give the question as it was searched for."""
         return Question(
@@ -107,12 +115,12 @@ def answer_record(
     answer: Answer,
     question: Question,
     searched: Sequence[Hit] | None,
-    also: Sequence[str] = (),
+    leaning: Leaning = ALONE,
 ) -> dict[str, Any]:
     """Give everything about an answer but its text, ready for JSON.
 
     `searched` is all that the question's search gave, also what stayed below the threshold, and
-    `None` where there was none; `also` names the passages that it was told to read besides.
+    `None` where there was none; `leaning` is what that search took from the conversation.
     """
     selection = answer.selection
     return {
@@ -125,7 +133,8 @@ def answer_record(
         "selection": asdict(selection) if selection else None,
         "filters": filters_record(question.filters),
         "near": question.near,
-        "also": list(also),
+        "also": list(leaning.cited),
+        "told": leaning.told,
         "top_k": question.top_k,
         "threshold": question.threshold,
         "headings": _headings(answer),
@@ -174,6 +183,7 @@ def receipt_of(message: Message) -> Receipt:
         filters=filters_of(record.get("filters", {})),
         near=record.get("near", ""),
         also=tuple(record.get("also", ())),
+        told=record.get("told", ""),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
         searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),

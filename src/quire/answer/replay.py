@@ -147,7 +147,7 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
             question.text,
             filters=question.filters,
             top_k=question.top_k,
-            also=receipt.also,
+            leaning=receipt.leaning,
             near=question.near,
         )
     else:

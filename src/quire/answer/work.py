@@ -11,6 +11,7 @@ from quire.conversation import AnswerEntry
 from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Notice, Question, Status, Timings
 from quire.events import Sentence, Withheld
 from quire.ports import Index
+from quire.retrieve.leaning import ALONE, Leaning
 from quire.verify.correctness import correctness_of
 
 
@@ -30,8 +31,8 @@ class Work:
     """What is said instead of an answer, where that is known before anything is searched."""
     nearest: tuple[Hit, ...] | None = None
     """All that the search for the question gave; `None` if nothing was searched."""
-    also: tuple[str, ...] = ()
-    """Passages cited before that were read with those that the search found."""
+    leaning: Leaning = ALONE
+    """What the question takes from its conversation."""
     evidence: list[Hit] = field(default_factory=list)
     text: str = ""
     claims: list[Claim] = field(default_factory=list)

@@ -10,6 +10,7 @@ from quire.answer.asking import Asking
 from quire.answer.budget import Budget
 from quire.answer.checking import Checking
 from quire.answer.embedded import NAME as EMBEDDED
+from quire.answer.embedded import EmbeddedModel
 from quire.answer.instructions import SECOND_OPINION
 from quire.answer.memory import ThreadSession
 from quire.answer.models import Writer, Writers
@@ -124,11 +125,13 @@ class Writing:
         settings = writer.settings(budget) if writer.options else None
         calling = Calling(writer.tools, self._max_turns, settings)
         model = writer.open(work.index.statistics, budget)
+        if isinstance(model, EmbeddedModel):
+            model.told = work.leaning.told
         drafted = draft(
             shown,
             model=model,
             calling=calling,
-            # What quotes needs no memory of what was said.
+            # What quotes needs to know only what was told.
             session=session if writer.options else None,
         )
         reader = PieceReader()

@@ -19,6 +19,7 @@ from quire.evals.sets import numbered_lines
 from quire.evals.timing import Stopwatch, TimedIndex
 from quire.ports import Index
 from quire.retrieve.followup import search_in_conversation
+from quire.retrieve.leaning import Leaning
 from quire.retrieve.rewrite import Exchange
 from quire.retrieve.search import Searcher, SearchResult
 from quire.retrieve.understand import understand
@@ -227,9 +228,9 @@ class _Asking:
             history.append(self._known[said])
         return history[-HISTORY:]
 
-    async def _search(self, question: str, also: Sequence[str]) -> SearchResult:
+    async def _search(self, question: str, leaning: Leaning) -> SearchResult:
         return await self._searcher.search(
-            self._index, question, filters=Filters(), top_k=TOP_K, also=also
+            self._index, question, filters=Filters(), top_k=TOP_K, leaning=leaning
         )
 
 

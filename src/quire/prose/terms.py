@@ -35,6 +35,9 @@ STOPWORDS = frozenset(
     )
 )
 
+_SHORTENED = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
+_NOT = ("can't", "won't", "shan't", "ain't")
+
 CAMEL_PART = 3
 """Least length of a word within a word."""
 
@@ -67,13 +70,19 @@ def _expand(word: str) -> tuple[str, ...]:
     return (whole, *(stem(p) for p in found))
 
 
+def _is_small(word: str) -> bool:
+    """Whether a word carries no meaning: “the”, “what's”, “doesn't”."""
+    lower = word.lower().replace("’", "'")
+    return lower in STOPWORDS or _SHORTENED.sub("", lower) in STOPWORDS or lower in _NOT
+
+
 @lru_cache(maxsize=8192)
 def terms(text: str) -> tuple[str, ...]:
     """Give the meaning-carrying stems of `text`, in order, repeats kept."""
     return tuple(
         part
         for word in words(text)
-        if word.lower() not in STOPWORDS
+        if not _is_small(word)
         for part in _expand(word)
         if len(part) > 1 or part.isdigit()
     )

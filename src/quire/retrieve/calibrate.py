@@ -125,6 +125,8 @@ class Signals:
     evidence: Sequence[Evidence]
     """Sentences of the passages, best first."""
     statistics: TermStatistics
+    asked: str = ""
+    """The question in its own words, where others were taken from the conversation."""
 
 
 _ASKING = frozenset(
@@ -147,9 +149,11 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     statistics = signals.statistics
     asked = set(terms(signals.question))
     wanted = asked - _ASKING or asked
-    total = sum(statistics.weight(term) for term in wanted) or 1.0
     together = {term for text in signals.texts for term in terms(text)}
-    unknown = [statistics.weight(t) for t in wanted if not statistics.frequency.get(t)]
+    # What the conversation was about is in the book: it says nothing about what is asked now.
+    own = wanted & set(terms(signals.asked)) or wanted
+    total = sum(statistics.weight(term) for term in own) or 1.0
+    unknown = [statistics.weight(t) for t in own if not statistics.frequency.get(t)]
     read = [e.score for e in signals.evidence if e.score > UNREAD]
     return {
         "reader": _bounded(max(read, default=UNREAD)),

@@ -28,6 +28,8 @@ MEMORY = 4096
 """How many sentence scores are remembered."""
 UNREAD = -12.0
 """The score of a sentence that was not read closely: lower than any reader gives."""
+TOLD = 1.5
+"""How much less a sentence counts for a follow-up if an earlier answer has said it."""
 
 _ANAPHOR = re.compile(
     r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
@@ -62,6 +64,8 @@ class Evidence:
     """Share of the question's weight found in the sentence and its heading, 0 to 1."""
     score: float = UNREAD
     """The reader's opinion; around 0 undecided."""
+    told: bool = False
+    """Whether an earlier answer has said it."""
 
     @property
     def text(self) -> str:
@@ -104,8 +108,12 @@ class EvidenceReader:
         statistics: TermStatistics,
         quotas: Sequence[int] = QUOTAS,
         glance: Sequence[int] = GLANCE,
+        told: str = "",
     ) -> list[Evidence]:
-        """Score the sentences of the passages, best first; without `glance` all are read."""
+        """Score the sentences of the passages, best first; without `glance` all are read.
+
+        Sentences that stand in `told` are known to who asks, and count for less.
+        """
         found: list[Evidence] = []
         first: list[tuple[Evidence, str]] = []
         later: list[tuple[Evidence, str]] = []
@@ -119,7 +127,11 @@ class EvidenceReader:
         groups = [[text for _, text in group] for group in (first, later)]
         best = {text for e, text in (*first, *later) if e.passage is passages[0]}
         scores = self._read(question, groups, best)
-        read = [replace(e, score=scores[text]) for e, text in (*first, *later) if text in scores]
+        read = [
+            replace(e, score=scores[text] - TOLD * (known := _is_told(e, told)), told=known)
+            for e, text in (*first, *later)
+            if text in scores
+        ]
         places = {(e.passage.number, e.place) for e in read}
         rest = [e for e in found if (e.passage.number, e.place) not in places]
         return sorted(
@@ -153,6 +165,10 @@ class EvidenceReader:
             while len(self._known) > MEMORY:
                 self._known.popitem(last=False)
         return scores
+
+
+def _is_told(evidence: Evidence, told: str) -> bool:
+    return bool(told) and " ".join(inline_plain(evidence.text).split()) in told
 
 
 @lru_cache(maxsize=1024)

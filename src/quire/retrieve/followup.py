@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from quire.errors import ModelError
 from quire.prose.terms import terms
 from quire.prose.vocabulary import Vocabulary
+from quire.retrieve.leaning import ALONE, Leaning, plainly
 from quire.retrieve.rewrite import Exchange, question_with_topic, standalone_question
 from quire.retrieve.search import SearchResult
 from quire.retrieve.shortforms import said_in_full
 
 CITED = 2
-"""Passages cited in so many of the last answers are read again for a follow-up."""
+"""So many of the last answers a follow-up leans on: what they cite is read again for it."""
 SURE = 0.85
 """A follow-up that is answered this surely by itself is not read as leaning on what came before."""
 
@@ -21,8 +22,8 @@ LONGEST = 500
 
 Ask = Callable[[str], Awaitable[str]]
 """Has a language model rewrite a conversation into its last question, standing alone."""
-Search = Callable[[str, Sequence[str]], Awaitable[SearchResult]]
-"""Searches for a standalone question; the passages named are read beside those found."""
+Search = Callable[[str, Leaning], Awaitable[SearchResult]]
+"""Searches for a standalone question, with what it takes from its conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,7 @@ class Searched:
     """What was searched for, standing alone, and what was found."""
 
     standalone: str
-    also: tuple[str, ...]
-    """Passages cited before that were read again."""
+    leaning: Leaning
     result: SearchResult
 
 
@@ -46,18 +46,23 @@ async def search_in_conversation(
 ) -> Searched:
     """Search for a question, as a follow-up where it is one; `ask` may say what it means."""
     alone = await _asked_for(question, history, ask) or standalone_question(question, history)
-    cited = tuple(identity for one in history[-CITED:] for identity in one.cited)
+    leaning = _leaning(question, history[-CITED:])
     standalone = said_in_full(alone, vocabulary) or alone
-    also = cited if alone != question else ()
-    found = await search(standalone, also)
+    at_first = leaning if alone != question else ALONE
+    found = await search(standalone, at_first)
     beside = question_with_topic(alone, history)
     if beside and found.answerability < SURE:
         # It may lean on the conversation in a way its words do not show.
         beside = said_in_full(beside, vocabulary) or beside
-        again = await search(beside, cited)
+        again = await search(beside, leaning)
         if again.answerability > max(found.answerability, threshold):
-            return Searched(beside, cited, again)
-    return Searched(standalone, also, found)
+            return Searched(beside, leaning, again)
+    return Searched(standalone, at_first, found)
+
+
+def _leaning(question: str, last: Sequence[Exchange]) -> Leaning:
+    cited = tuple(identity for one in last for identity in one.cited)
+    return Leaning(cited, plainly([one.answer for one in last]), question)
 
 
 async def _asked_for(question: str, history: Sequence[Exchange], ask: Ask | None) -> str:

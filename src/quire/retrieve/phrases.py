@@ -21,9 +21,26 @@ _BE = ("is", "are", "was", "were", "'s", "’s")
 _READER = re.compile(r"\s*(?:i|you|we|one)\b", re.I)
 _EMPTY_IT = re.compile(r"\s*it\s+(?:takes?|costs?|\w+)\s+(?:(?:me|you|us|for \w+)\s+)?to\b", re.I)
 """“How long does it take to …”: what is asked about begins after it."""
-_AND = re.compile(r"\s*(?:,|and|or)\s+(?:(?:an?|the)\s+)?", re.I)
-_SMALL_VERBS = ("need", "use", "work", "have", "mean", "make", "get", "give", "know", "say", "want")
+_AND = re.compile(r"\s*(?:,|and|or|of)\s+(?:(?:an?|the)\s+)?", re.I)
+_SMALL_VERBS = (
+    "need",
+    "use",
+    "work",
+    "have",
+    "mean",
+    "make",
+    "get",
+    "give",
+    "know",
+    "say",
+    "want",
+    "do",
+)
 """Verbs that carry no meaning to search by, and so end a run of words that do."""
+_ENDS_IN_VERB = re.compile(r"\b(?:do|mean|work|have|need|use)\W*$", re.I)
+"""“What does the speed of a fan do?”: all before it is who acts."""
+_ENDS_IN_PREPOSITION = re.compile(r"\b(?:on|for|of|from|by|with|in|to|at|as)\W*$", re.I)
+_LONGEST_TOPIC = 10
 _PARTICLES = ("off", "out", "up", "down", "over")
 """Small words that may end a name, as in “safe torque off”."""
 
@@ -81,12 +98,14 @@ def parse(question: str) -> Parsed:
         opening = replace(opening, end=empty.end(), verb="", empty=True)
     runs = _runs(question, opening.end)
     clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
-    acts = bool(runs) and _acts(opening, runs[0])
+    acts = bool(runs) and (_acts(opening, runs[0]) or _is_built_on(question, opening))
     reader = _READER.match(question, opening.end)
     addressed = bool(reader)
     has_subject = acts and bool(opening.verb) and not addressed
     subjects = 1
-    if acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
+    if has_subject and opening.verb not in _BE and _ENDS_IN_VERB.search(question):
+        subjects = len(runs)
+    elif acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
         runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
     elif has_subject:
         subjects = _subjects(question, runs)
@@ -97,6 +116,10 @@ def parse(question: str) -> Parsed:
     if opening.fronted:
         clause = f"{opening.fronted.text} {clause}".strip()
     topic = _joined(question, things[:subjects] if has_subject else things)
+    if opening.fronted and not acts:
+        topic = _described(opening, question)
+    elif _is_statement(question, opening):
+        topic, acts = clause, True
     return Parsed(
         things=(opening.fronted, *things) if opening.fronted else tuple(things),
         topic=topic or clause,
@@ -147,7 +170,8 @@ def _runs(question: str, begin: int) -> list[_Run]:
         word = token[0].lower()
         joined = not question[end : token.start()].strip()
         end = token.end()
-        small = re.split("['’]", word)[0] in STOPWORDS
+        # “CAN” is a name, whatever “can” is.
+        small = re.split("['’]", word)[0] in STOPWORDS and not _is_acronym(token[0])
         if small and not (word in _PARTICLES and joined and runs[-1]):
             runs.append([])
         elif joined:
@@ -166,6 +190,29 @@ def _acts(opening: _Opening, subject: _Run) -> bool:
     if opening.ask in ("where", "when"):
         return subject[-1][0].endswith("ed")
     return opening.ask in ("", "how", "why")
+
+
+def _is_built_on(question: str, opening: _Opening) -> bool:
+    """“What is the bridge built on?” names the bridge and what was done with it."""
+    is_what = opening.ask == "what" and not opening.fronted
+    return is_what and opening.verb in _BE and bool(_ENDS_IN_PREPOSITION.search(question))
+
+
+def _is_statement(question: str, opening: _Opening) -> bool:
+    """“My lamp is dark although it is plugged in, why?”: all of it is what is asked about."""
+    return not opening.ask and not opening.verb and bool(_ANY_VERB.search(question))
+
+
+def _described(opening: _Opening, question: str) -> str:
+    """Give “the fan that is best for a loft” for “Which fan is best for a loft?”."""
+    assert opening.fronted is not None, "only then there is something to describe"
+    said = question[opening.end :].strip(" ?.!")
+    whole = f"the {opening.fronted.text} that {opening.verb} {said}"
+    return whole if len(whole.split()) <= _LONGEST_TOPIC else f"the {opening.fronted.text}"
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 1 and word.isupper() and word.isalpha()
 
 
 def _small_verb_at(question: str, place: int) -> bool:

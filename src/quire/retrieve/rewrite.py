@@ -97,14 +97,16 @@ _SAME = re.compile(
 )
 _BESIDE = re.compile(r"\(([^()]+)\)\W*$")
 """What was put in brackets here, to make an earlier question stand alone."""
-_ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])[A-Za-z0-9-]{2,9}\)")
+_ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])([A-Za-z0-9-]{2,9})\)")
+_OF_IT = re.compile(r"\b(?:the|any|some)(?: [\w-]+){1,2}\W*$", re.I)
+"""“What is the price?”, “Any drawbacks?”: of what, the question before says."""
 _COMPARED = re.compile(
     r"\b(?:faster|slower|better|worse|safer|cheaper|larger|smaller|higher|lower|easier|harder"
     r"|(?:more|less) \w+)\W*$",
     re.I,
 )
 
-MOST_WORDS = 8
+MOST_WORDS = 10
 """What is longer is no name that could stand for “it”, and no scrap of a question."""
 MOST_IN_BRACKETS = 16
 
@@ -125,8 +127,7 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     """Give the question with what it leaves unsaid filled in; unchanged if it leaves nothing."""
     if not history:
         return question
-    # An abbreviation was put beside its long form for the search; it is no other thing.
-    last = replace(history[-1], question=_core(_ABBREVIATION.sub("", history[-1].question)))
+    last = replace(history[-1], question=_core(_in_short(history[-1].question)))
     asked = _COURTESY.sub("", question)
     if chosen := with_choice(asked, options_of(last.question, last.answer)):
         return _AND.sub("", chosen)
@@ -158,16 +159,17 @@ def _asked_again(asked: str, previous: str) -> str | None:
 def question_with_topic(question: str, history: Sequence[Exchange]) -> str | None:
     """Give the question with the earlier topic beside it; nothing if it names that itself."""
     topic = topic_of(history[-1]) if history else ""
-    if not topic or set(terms(topic)) <= set(terms(question)):
+    if not topic or _names(question, topic):
         return None
     return f"{question.rstrip('?. ')} ({topic})?"
 
 
 def topic_of(exchange: Exchange) -> str:
     """Give the words an earlier question was about."""
-    if beside := _BESIDE.search(exchange.question):
+    question = _in_short(exchange.question)
+    if beside := _BESIDE.search(question):
         return beside[1]
-    return parse(exchange.question).topic or "".join(exchange.headings[:1])
+    return parse(question).topic or "".join(exchange.headings[:1])
 
 
 def _again(word: str, previous: str) -> str:
@@ -273,7 +275,7 @@ def _filled(asked: str, last: Exchange) -> str | None:
     """Say in the question what it is about; nothing if it says so itself."""
     before = parse(last.question)
     topic = topic_of(last)
-    if not topic or set(terms(topic)) <= set(terms(asked)):
+    if not topic or _names(asked, topic):
         return None
     said = topic if _BESIDE.search(last.question) else before.clause or topic
     aside = f"{asked.rstrip('?. ')} ({_in_brackets(said)})?"
@@ -285,11 +287,38 @@ def _filled(asked: str, last: Exchange) -> str | None:
         if _means_more(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
             return aside
         return _put(asked, pronoun, topic)
-    if any(one.search(asked) for one in (_CHOICE, _ELLIPSIS, _GENERIC)) or _is_scrap(asked):
+    # What acts is not all that was spoken of; brackets then hold the rest, too.
+    whole = set(terms(said)) <= set(terms(topic)) and len(topic.split()) <= MOST_WORDS
+    return _with_topic(asked, topic, aside, whole=whole)
+
+
+def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | None:
+    """Say what it is about where no word points to it; nothing if it stands by itself."""
+    if _CHOICE.search(asked):
         return aside
+    if any(one.search(asked) for one in (_ELLIPSIS, _GENERIC)) or _is_scrap(asked):
+        owned = whole and _OF_IT.search(asked)
+        return f"{asked.rstrip('?. ')} of {topic}?" if owned else aside
     if _COMPARED.search(asked) and " than " not in asked and len(asked.split()) <= MOST_WORDS:
         return f"{asked.rstrip('?. ')} than {topic}?"
     return None
+
+
+def _names(asked: str, topic: str) -> bool:
+    """Whether a question names the topic itself."""
+    meant = set(terms(topic)) or {word.lower() for word in words(topic)}
+    return meant <= {*terms(asked), *(word.lower() for word in words(asked))}
+
+
+def _in_short(question: str) -> str:
+    """Take back the long form of an abbreviation: it was put beside it for the search."""
+    for found in reversed(list(_ABBREVIATION.finditer(question))):
+        before = list(re.finditer(r"\S+", question[: found.start()]))[-len(found[1]) :]
+        initial = found[1][0].lower()
+        start = next((one.start() for one in before if one[0].lower().startswith(initial)), None)
+        cut = (found.start(), "") if start is None else (start, found[1])
+        question = question[: cut[0]] + cut[1] + question[found.end() :]
+    return question
 
 
 def _in_brackets(said: str) -> str:

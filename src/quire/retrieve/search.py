@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from quire.domain import Chunk, Filters, Hit
 from quire.ports import Embedder, Index, Rankings, Vectors
@@ -16,6 +17,7 @@ from quire.retrieve.calibrate import (
 )
 from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
 from quire.retrieve.fuse import fuse
+from quire.retrieve.leaning import ALONE, Leaning
 from quire.retrieve.nearby import prefer_chapter
 from quire.retrieve.options import SearchOptions
 
@@ -63,16 +65,16 @@ class Searcher:
         *,
         filters: Filters,
         top_k: int,
-        also: Sequence[str] = (),
+        leaning: Leaning = ALONE,
         near: str = "",
     ) -> SearchResult:
         """Give the `top_k` best chunks of the index for a standalone question.
 
-        Chunks named in `also` are read beside those that are found, and judged like them. Those of
-        the chapter `near` come before others that are no better; what is found, and how likely it
-        holds the answer, does not depend on it.
+        What was cited before is read beside what is found, and judged like it. Chunks of the
+        chapter `near` come before others that are no better; what is found, and how likely it holds
+        the answer, does not depend on it.
         """
-        hits, signals = await self.look(index, question, filters, top_k, also)
+        hits, signals = await self.look(index, question, filters, top_k, leaning)
         if not hits:
             return SearchResult((), 0.0)
         answerability = self.calibration.answerability(answerability_features(signals))
@@ -104,13 +106,15 @@ class Searcher:
         hits: list[Hit],
         scores: Mapping[str, float],
         top_k: int,
-        glance: Sequence[int],
+        leaning: Leaning,
     ) -> tuple[list[Hit], list[Evidence]]:
         """Read a few more hits than asked for, and keep those whose sentences answer best."""
-        passages = passages_of(hits)
-        evidence = self.evidence.rank(question, passages, index.statistics, glance=glance)
+        rank = partial(self.evidence.rank, question, told=leaning.told)
+        # What was cited before stands last, and must not be passed over for what comes first.
+        glance = () if leaning.cited else GLANCE
+        evidence = rank(passages_of(hits), index.statistics, glance=glance)
         kept = reorder(hits, scores, evidence, top_k)
-        return kept, self.evidence.rank(question, passages_of(kept), index.statistics)
+        return kept, rank(passages_of(kept), index.statistics)
 
     async def look(
         self,
@@ -118,17 +122,15 @@ class Searcher:
         question: str,
         filters: Filters,
         top_k: int,
-        also: Sequence[str] = (),
+        leaning: Leaning = ALONE,
     ) -> tuple[list[Hit], Signals]:
         """Search and read, without deciding what it means."""
         # Other questions go on meanwhile: models release the interpreter lock, servers take time.
         hits, scores, rankings = await asyncio.to_thread(
-            self._find, index, question, filters, top_k + SPARE, also
+            self._find, index, question, filters, top_k + SPARE, leaning.cited
         )
-        # What was cited before stands last, and must not be passed over for what comes first.
-        glance = () if also else GLANCE
         hits, evidence = await asyncio.to_thread(
-            self._read, index, question, hits, scores, top_k, glance
+            self._read, index, question, hits, scores, top_k, leaning
         )
         return hits, Signals(
             question=question,
@@ -137,6 +139,7 @@ class Searcher:
             floor=floor_of(rankings),
             evidence=evidence,
             statistics=index.statistics,
+            asked=leaning.asked,
         )
 
 
