@@ -37,6 +37,10 @@ def blocks(text: str, folder: Path | None = None) -> list[tuple[str, str]]:
         ("```{dropdown} The title\nText.\n```", [("prose", "**The title**:"), ("prose", "Text.")]),
         ("```{prf:theorem} Name\nText.\n```", [("admonition", ":::theorem[Name]\nText.")]),
         ("```{mermaid}\na --> b\n```", [("code", "```mermaid\na --> b\n```")]),
+        (
+            "```{doctest} group\n:options: +SKIP\n>>> type(1)\n<class 'int'>\n```",
+            [("code", "```pycon\n>>> type(1)\n<class 'int'>\n```")],
+        ),
         ("```{made-up}\nText.\n```", [("prose", "Text.")]),
         ("```{eval-rst}\n.. note:: *Mind*.\n```", [("admonition", ":::note\n*Mind*.")]),
         ("```py\n{ref}`x`\n(a)=\n```", [("code", "```py\n{ref}`x`\n(a)=\n```")]),

@@ -31,7 +31,7 @@ def count(texts: Sequence[str]) -> list[int]:
         ("docusaurus-docs/website", "docusaurus", 88),
         ("docusaurus-docs/website/docs", "docusaurus", 88),
         ("gtbook-robotics", "notebooks", 17),
-        ("ros2-docs/source", "sphinx", 258),
+        ("ros2-docs", "sphinx", 258),
     ],
 )
 def test_a_book_of_others_is_read_whole(

@@ -46,7 +46,7 @@ _UNSEEN_HTML = (
     *("nav", "header", "footer", "aside", "form", "button"),
 )
 _UNSEEN_CLASSES = {
-    *("toc", "toctree-wrapper", "navheader", "navfooter", "headerlink", "related"),
+    *("toc", "toctree-wrapper", "navheader", "navfooter", "headerlink", "related", "boring"),
 }
 _UNSEEN_ROLES = ("navigation", "search", "banner", "contentinfo")
 _WITHIN_WORDS = (

@@ -21,6 +21,8 @@ _ADMONITIONS = frozenset(
 )
 _TITLED_ADMONITIONS = frozenset(("admonition", "topic", "exercise", "solution"))
 _CODE = frozenset(("code-block", "code", "sourcecode", "code-cell", "prompt", "parsed-literal"))
+_TESTED = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
+"""Code that Sphinx can run, and the language it is written in."""
 _DIAGRAMS = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
 _TITLED = frozenset(
     re.findall(
@@ -68,7 +70,7 @@ def render_directive(
         trees.append(_contents(fence))
     if name == "toctree" or name in _DROPPED:
         return []
-    if name in _CODE or name in _DIAGRAMS:
+    if name in _CODE or name in _DIAGRAMS or name in _TESTED:
         return _code(fence)
     if name in ("include", "literalinclude"):
         return _taken_in(fence, inner, around)
@@ -120,7 +122,8 @@ def _code(fence: Fence) -> list[str]:
     tags = fence.options.get("tags", "")
     if "remove-cell" in tags or "hide-cell" in tags:
         return []
-    language = fence.name if fence.name in _DIAGRAMS else fence.argument.split(" ")[0]
+    named = fence.name if fence.name in _DIAGRAMS else fence.argument.split(" ")[0]
+    language = _TESTED.get(fence.name, named)
     caption = fence.options.get("caption")
     lead = [f"**{caption}**:", ""] if caption else []
     code = fenced("\n".join(_words(fence.body)), _LANGUAGES.get(language, language))
