@@ -50,6 +50,7 @@ LIMITS = LlmOptions(
     first_token_seconds=600,
     idle_seconds=120,
     answer_seconds=1_200,
+    break_after=1_000,
 )
 
 
