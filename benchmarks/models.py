@@ -130,7 +130,7 @@ def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering)
         return ["", ""]  # the same words as in the row above
     if variant.name == "embedded":
         taken = [one.answer.timings.answer_ms for one in results if one.answer.timings.answer_ms]
-        return ["–", f"{statistics.median(taken):.0f} ms"]
+        return ["–", f"{statistics.median(taken):.0f} ms" if taken else "–"]
     said = list(model.said.values())
     if not said:
         return ["–", "–"]
