@@ -50,6 +50,7 @@ LIMITS = LlmOptions(
     first_token_seconds=600,
     idle_seconds=120,
     answer_seconds=1_200,
+    break_after=1_000,
 )
 
 
@@ -129,7 +130,7 @@ def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering)
         return ["", ""]  # the same words as in the row above
     if variant.name == "embedded":
         taken = [one.answer.timings.answer_ms for one in results if one.answer.timings.answer_ms]
-        return ["–", f"{statistics.median(taken):.0f} ms"]
+        return ["–", f"{statistics.median(taken):.0f} ms" if taken else "–"]
     said = list(model.said.values())
     if not said:
         return ["–", "–"]
