@@ -211,6 +211,7 @@ async def test_a_follow_up_is_replayed_with_the_passages_it_read_again(living: L
     mast = "The mast carries two bells."
     pages = {"mast": f"{mast} {filler} The mast is painted in winter by divers."}
     pages |= {f"hull-{n}": f"Hull {n} is painted in winter by divers." for n in range(15)}
+    pages |= {f"sail-{n}": f"Sail {n} hangs from the mast." for n in range(15)}
     for name, text in pages.items():
         (living.book / f"docs/{name}.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
     living.ingest()

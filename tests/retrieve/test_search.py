@@ -61,15 +61,15 @@ def test_a_sentence_that_fits_a_little_more_overtakes_only_what_is_close() -> No
     assert reorder(hits, far, evidence, 1)[0].chunk.text == "A lens."
 
 
-def test_exercises_and_what_was_not_found_stand_last() -> None:
+def test_exercises_and_what_was_cited_before_stand_with_the_last_one_found() -> None:
     hits = [
         hit_of("One.", identity="a"),
         hit_of("Why?", identity="b", role="exercises"),
         hit_of("Cited before.", identity="c"),
     ]
 
-    assert standing(hits, {"a": 4.0, "b": 7.0}) == {"a": 4.0, "b": 4.0, "c": 4.0}
-    assert standing(hits[2:], {}) == {"c": 0.0}
+    assert standing(hits, {"a": 5.0, "b": 7.0}, 4.0) == {"a": 5.0, "b": 4.0, "c": 4.0}
+    assert standing(hits, {"a": 5.0, "b": 7.0, "c": 0.5}, 4.0)["c"] == 4.0
 
 
 async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:

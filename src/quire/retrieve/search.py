@@ -95,9 +95,10 @@ class Searcher:
         # Exercises last: they have the words of a question, but no answer.
         found = sorted(found, key=lambda pair: pair[0].role == "exercises")[:count]
         more = index.fetch(also) if also else ()
+        last = min((scores[chunk.id] for chunk, _ in found), default=0.0)
         found = _distinct([*found, *(one for one in more if filters.allow(one[0]))])
         hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
-        return hits, standing(hits, scores), rankings
+        return hits, standing(hits, scores, last), rankings
 
     def _read(
         self,
@@ -143,11 +144,15 @@ class Searcher:
         )
 
 
-def standing(hits: Sequence[Hit], scores: Mapping[str, float]) -> dict[str, float]:
-    """Give what the search says for each hit; exercises, and what it did not find, stand last."""
-    last = min((scores[hit.chunk.id] for hit in hits if hit.chunk.id in scores), default=0.0)
+def standing(hits: Sequence[Hit], scores: Mapping[str, float], last: float) -> dict[str, float]:
+    """Give what the search says for each hit.
+
+    Exercises, and what is read for another reason than the search, stand with the last one found.
+    """
     return {
-        hit.chunk.id: last if hit.chunk.role == "exercises" else scores.get(hit.chunk.id, last)
+        hit.chunk.id: last
+        if hit.chunk.role == "exercises"
+        else max(last, scores.get(hit.chunk.id, last))
         for hit in hits
     }
 
