@@ -63,7 +63,9 @@ async def asked(data: Path, reply: Reply | None, model: str) -> tuple[str, str, 
         app = create_app(build_services(data, model=model, llm=llm))
         async with LifespanManager(app):
             transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
                 begun = time.perf_counter()
                 got = await client.post("/chat/run", json={"message": ASKED}, timeout=300)
                 took = time.perf_counter() - begun
