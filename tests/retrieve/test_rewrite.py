@@ -423,6 +423,7 @@ def test_what_is_asked_for_without_its_owner_is_asked_of_the_topic(
             "Is the simulator that is best for ROS 2 free?",
         ),
         ("What is slam_toolbox built on?", "Is it free?", "Is slam_toolbox free?"),
+        ("What is a Fresnel lens made of?", "How heavy is it?", "How heavy is a Fresnel lens?"),
         ("What is CAN?", "how fast is it?", "how fast is CAN?"),
         (
             "How often does Adaptive Monte Carlo localisation (AMCL) update?",

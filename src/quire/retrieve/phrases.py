@@ -39,7 +39,7 @@ _SMALL_VERBS = (
 """Verbs that carry no meaning to search by, and so end a run of words that do."""
 _ENDS_IN_VERB = re.compile(r"\b(?:do|mean|work|have|need|use)\W*$", re.I)
 """“What does the speed of a fan do?”: all before it is who acts."""
-_ENDS_IN_PREPOSITION = re.compile(r"\b(?:on|for|of|from|by|with|in|to|at|as)\W*$", re.I)
+_ENDS_IN_PREPOSITION = re.compile(r"(\w+)\s+(?:on|for|of|from|by|with|in|to|at|as)\W*$", re.I)
 _LONGEST_TOPIC = 10
 _PARTICLES = ("off", "out", "up", "down", "over")
 """Small words that may end a name, as in “safe torque off”."""
@@ -194,8 +194,10 @@ def _acts(opening: _Opening, subject: _Run) -> bool:
 
 def _is_built_on(question: str, opening: _Opening) -> bool:
     """“What is the bridge built on?” names the bridge and what was done with it."""
-    is_what = opening.ask == "what" and not opening.fronted
-    return is_what and opening.verb in _BE and bool(_ENDS_IN_PREPOSITION.search(question))
+    is_what = opening.ask == "what" and not opening.fronted and opening.verb in _BE
+    done = _ENDS_IN_PREPOSITION.search(question)
+    # “made of” leaves no word behind that could be taken for what was done.
+    return is_what and done is not None and done[1].lower() not in STOPWORDS
 
 
 def _is_statement(question: str, opening: _Opening) -> bool:
