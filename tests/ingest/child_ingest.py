@@ -2,7 +2,7 @@
 
 Usage: child_ingest.py DOUBLES BOOK LIBRARY PAUSE_AT FILE_LIMIT
 
-PAUSE_AT is `embed`, or a function of the publishing before which to pause; `-` pauses nowhere.
+PAUSE_AT is `embed`, which pauses with the first batch kept, or a function of the publishing before which to pause; `-` pauses nowhere.
 """
 
 import resource
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from quire.errors import QuireError
+from quire.index.vectors import VectorStore
 from quire.ingest import pipeline, publish
 
 doubles, book, library, pause_at, limit = sys.argv[1:]
@@ -26,8 +27,16 @@ def pause(*_: object, **__: object) -> None:
 # Loaded by its file: the package around it takes seconds to import.
 embedder = runpy.run_path(doubles)["HashEmbedder"]()
 if pause_at == "embed":
-    embed = embedder.embed_passages
-    embedder.embed_passages = lambda texts: pause() if embedder.embedded else embed(texts)
+    keep = VectorStore.add
+    kept: list[VectorStore] = []
+
+    def keep_once(store: VectorStore, *what: object) -> None:
+        if kept:
+            pause()
+        keep(store, *what)  # type: ignore[arg-type]
+        kept.append(store)
+
+    VectorStore.add = keep_once  # type: ignore[method-assign]
 elif pause_at != "-":
     setattr(publish, pause_at, pause)
 if int(limit):

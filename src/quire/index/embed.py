@@ -1,6 +1,6 @@
 """Embedders: text to unit vectors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,8 @@ import numpy as np
 
 from quire.errors import EmbedderUnavailable
 from quire.index.granite import MODEL_ID, prepare_granite
-from quire.index.session import open_session
+from quire.index.session import OnnxModel
 from quire.ports import Vectors
-
-BATCH = 16
-ROOM = 8_000
-"""Characters of a batch, padding counted: a long text's attention takes memory by its square."""
 
 
 class GraniteEmbedder:
@@ -47,7 +43,7 @@ class GraniteEmbedder:
                 f"The tokenizer {path} cannot be loaded; delete its folder to make it again."
             ) from error
         tokenizer.enable_truncation(self.max_tokens)
-        tokenizer.enable_padding(pad_id=1, pad_token="<pad>")  # noqa: S106 - not a secret
+        tokenizer.no_padding()
         return tokenizer
 
     @cached_property
@@ -56,14 +52,13 @@ class GraniteEmbedder:
 
         counter = Tokenizer.from_str(self._tokenizer.to_str())
         counter.no_truncation()
-        counter.no_padding()
         return counter
 
     @cached_property
-    def _session(self) -> Any:
+    def _model(self) -> OnnxModel:
         path = prepare_granite(self._folder, self._say) / "model.onnx"
         try:
-            return open_session(path, self.threads)
+            return OnnxModel(path, self.threads)
         except Exception as error:
             # The errors of onnxruntime share a module, but no base class of their own.
             if not type(error).__module__.startswith("onnxruntime."):
@@ -74,7 +69,8 @@ class GraniteEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Count tokens, without the two that mark beginning and end."""
-        encoded = self._counter.encode_batch(list(texts), add_special_tokens=False)
+        # Fast: without the places of the tokens in the text.
+        encoded = self._counter.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(one.ids) for one in encoded]
 
     def clip(self, text: str, limit: int) -> str:
@@ -88,39 +84,21 @@ class GraniteEmbedder:
         return text[: min(encoded.offsets[limit - 1][1], encoded.offsets[limit][0])]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed in batches of similar length, so that little is spent on padding."""
-        result = np.empty((len(texts), self.width), np.float32)
-        for batch in _batches(texts):
-            result[batch] = self._run([texts[i] for i in batch])
-        return result
+        """Embed each text by itself."""
+        if not texts:
+            return np.empty((0, self.width), np.float32)
+        return np.stack(self._model.each(self.embed_query, texts))
 
     def embed_query(self, text: str) -> Vectors:
         """Embed one question."""
-        vector: Vectors = self._run([text])[0]
-        return vector
-
-    def _run(self, texts: list[str]) -> Vectors:
-        encoded = self._tokenizer.encode_batch(texts)
-        inputs = {
-            "input_ids": np.array([e.ids for e in encoded], np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
-        }
-        vectors: Vectors = self._session.run(["embedding"], inputs)[0]
+        encoded = self._tokenizer.encode(text)
+        vector: Vectors = self._model.run(
+            {
+                "input_ids": np.array([encoded.ids], np.int64),
+                "attention_mask": np.array([encoded.attention_mask], np.int64),
+            }
+        )[0]
         # The engine accepts NaN silently, so it is refused here.
-        if not np.isfinite(vectors).all():
+        if not np.isfinite(vector).all():
             raise EmbedderUnavailable("The embedding model gave numbers that are not finite.")
-        return vectors
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Group texts of similar length, given by their places; fewer of them where they are long."""
-    batch: list[int] = []
-    for place in sorted(range(len(texts)), key=lambda i: len(texts[i])):
-        # Sorted, so this text is the longest yet, and all others would be padded to its length.
-        full = len(batch) == BATCH or (len(batch) + 1) * len(texts[place]) > ROOM
-        if batch and full:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+        return vector

@@ -5,7 +5,7 @@ trained, and on what, is on the cards in `models/`.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quire.errors import EmbedderUnavailable
-from quire.index.session import open_session
+from quire.index.session import OnnxModel
 
 FOLDER = Path(__file__).parent / "models"
 SHA256 = {
-    "reader.onnx": "1de00f744bab6caab1985fc835562f324e1efac446fc8da4e0d978039458dd1a",
+    "reader.onnx": "ef4aa301074ef1e445e9a9f292fae2a3ca8630fc2c090943c6c9ff89e46847e7",
     "judge.onnx": "0aa85f0844891a5c43b26776edcf8c8eddd24829d2f0376e3cb8f696f75c0cad",
     "words.npz": "a402db449ad515ca3df172702f4b52e4ac2d37dd2898abd1989c1c254365e39b",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
-BATCH = 4
-"""Pairs read at once: more would wait for the longest among them."""
-
 Logits = NDArray[np.float32]
 
 
@@ -87,47 +84,34 @@ class PairModel:
         return counter
 
     @cached_property
-    def _session(self) -> Any:
-        return open_session(checked_file(self._file), self._threads)
+    def _model(self) -> OnnxModel:
+        return OnnxModel(checked_file(self._file), self._threads)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Logits:
-        """Give the outputs for each pair, read in small batches of similar length."""
+        """Give the outputs for each pair, whatever others are read beside it.
+
+        In a batch the eight bits into which numbers are rounded would be shared out among all that
+        is read at once.
+        """
         if not pairs:
             return np.zeros((0, 1), np.float32)
         known = {first: self._cut(first) for first in {first for first, _ in pairs}}
-        # Not as a batch: its threads take longer to wake than the few pairs to cut.
-        encoded = [self._tokenizer.encode(known[first], text) for first, text in pairs]
-        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
-        found = [
-            (places, self._run([encoded[i] for i in places])) for places in _batches(order, BATCH)
-        ]
-        outputs = np.empty((len(pairs), found[0][1].shape[1]), np.float32)
-        for places, rows in found:
-            outputs[places] = rows
-        return outputs
+        return np.concatenate(self._model.each(self._read, [(known[a], b) for a, b in pairs]))
 
     def _cut(self, text: str) -> str:
         """Shorten a first text of so many signs that no room would be left for the second."""
         ends = [end for _, end in self._counter.encode(text, add_special_tokens=False).offsets]
         return text if len(ends) <= self._first else text[: ends[self._first - 1]]
 
-    def _run(self, pairs: Sequence[Any]) -> Logits:
-        longest = max(len(pair.ids) for pair in pairs)
-
-        def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-            return np.array([[*row, *[0] * (longest - len(row))] for row in rows], np.int64)
-
+    def _read(self, pair: tuple[str, str]) -> Logits:
         values, scale, zero = _word_table()
-        ids = padded([pair.ids for pair in pairs])
-        inputs = {
-            "words": (values[ids].astype(np.float32) - np.float32(zero)) * np.float32(scale),
-            "attention_mask": padded([pair.attention_mask for pair in pairs]),
-            "token_type_ids": padded([pair.type_ids for pair in pairs]),
-        }
-        outputs: Logits = self._session.run(None, inputs)[0]
+        encoded = self._tokenizer.encode(*pair)
+        words = (values[[encoded.ids]].astype(np.float32) - np.float32(zero)) * np.float32(scale)
+        outputs: Logits = self._model.run(
+            {
+                "words": words,
+                "attention_mask": np.array([encoded.attention_mask], np.int64),
+                "token_type_ids": np.array([encoded.type_ids], np.int64),
+            }
+        )
         return outputs
-
-
-def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -33,6 +33,8 @@ def chunk_page(
     page: Page, *, book: str, count: CountTokens, options: IngestOptions, now: datetime
 ) -> tuple[Chunk, ...]:
     """Cut one page into chunks whose ids stay the same while their place does."""
+    count = _remembering(count)
+    count([block.text for section in page.sections for block in section.blocks])
     gathered = [
         (section, group)
         for section in page.sections
@@ -64,6 +66,18 @@ def chunk_page(
             zip(gathered, texts, strict=True), start=1
         )
     )
+
+
+def _remembering(count: CountTokens) -> CountTokens:
+    """Count each text once: all blocks of a page together are counted on all cores."""
+    known: dict[str, int] = {}
+
+    def counted(texts: Sequence[str]) -> list[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, count(new), strict=True))
+        return [known[text] for text in texts]
+
+    return counted
 
 
 def embedding_text(chunk: Chunk) -> str:

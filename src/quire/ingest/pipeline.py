@@ -1,8 +1,12 @@
 """Read, chunk, embed, write: only what changed, and all of it or nothing."""
 
+import gc
 import hashlib
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +42,7 @@ from quire.ingest.report import (
     read_report,
 )
 from quire.ingest.source import find_reader
-from quire.ports import Embedder
+from quire.ports import Embedder, Vectors
 from quire.prose.plain import well_formed
 from quire.version import __version__
 
@@ -89,7 +93,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
     name = check_name(book or book_name(source))
     reader = find_reader(source, format)
     folder = library / name
-    with disk_errors(library), locked(folder, name):
+    with disk_errors(library), locked(folder, name), _few_collections():
         fingerprint = _fingerprint(reader, source, embedder.id, options)
         if known := _unchanged(folder, fingerprint):
             return replace(known, seconds=perf_counter() - begun)
@@ -113,6 +117,17 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
                 store.keep_only(draft.keys)
         progress("write", 1, 1)
     return report
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let a book's hundred thousand parsed nodes not be walked over and over for rubbish."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
@@ -209,15 +224,29 @@ def _embed(draft: Draft, store: VectorStore, embedder: Embedder, progress: Progr
     missing = _missing(draft.keys, store.known())
     # Longest first: the estimate shown is then never too good, and padding stays small.
     missing.sort(key=lambda place: -draft.sizes[place])
+    batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
     done, total = 0, sum(draft.sizes[place] for place in missing)
-    for start in range(0, len(missing), BATCH):
-        progress("embed", done, total)
-        batch = missing[start : start + BATCH]
-        vectors = embedder.embed_passages(draft.texts(batch))
+    progress("embed", done, total)
+    for batch, vectors in _embedded(batches, draft, embedder):
         store.add([draft.keys[place] for place in batch], vectors)
         done += sum(draft.sizes[place] for place in batch)
-    progress("embed", total, total)
+        progress("embed", done, total)
     return len(missing)
+
+
+def _embedded(
+    batches: list[list[int]], draft: Draft, embedder: Embedder
+) -> Iterator[tuple[list[int], Vectors]]:
+    """Embed batch by batch, the next one begun before this one ends, so that no core waits."""
+    with ThreadPoolExecutor(2) as pool:
+        begun: deque[tuple[list[int], Future[Vectors]]] = deque()
+        for batch in batches:
+            begun.append((batch, pool.submit(embedder.embed_passages, draft.texts(batch))))
+            if len(begun) > 1:
+                first, vectors = begun.popleft()
+                yield first, vectors.result()
+        for last, vectors in begun:
+            yield last, vectors.result()
 
 
 def _missing(keys: list[bytes], known: set[bytes]) -> list[int]:

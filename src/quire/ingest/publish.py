@@ -23,6 +23,7 @@ from quire.index.revision import (
     Manifest,
     current_revision,
     point_to,
+    read_chunks,
     read_manifest,
     write_contents,
     write_manifest,
@@ -68,7 +69,7 @@ def build_index(draft: Draft, vectors: Iterable[Vectors], width: int) -> None:
     build_shard(draft.folder / "shard", entries, width=width, average=draft.average_length)
     write_statistics(draft.folder, draft.statistics)
     write_vocabulary(draft.folder, draft.vocabulary)
-    write_contents(draft.folder, contents_of(draft.title, [chunk for chunk, _ in draft.entries()]))
+    write_contents(draft.folder, contents_of(draft.title, list(read_chunks(draft.folder))))
     seal(draft.folder)
 
 

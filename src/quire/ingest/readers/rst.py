@@ -2,13 +2,14 @@
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.states import NestedStateMachine, RSTState
 from docutils.readers.standalone import Reader as StandaloneReader
 from docutils.transforms import Transform
 from docutils.transforms.references import DanglingReferences
@@ -46,6 +47,38 @@ class _Reader(StandaloneReader):  # type: ignore[type-arg]  # generic in the stu
         return [t for t in super().get_transforms() if t is not DanglingReferences]
 
 
+class _States(dict[str, RSTState]):
+    """The states of a machine, each made when it is first looked up."""
+
+    def __init__(self, machine: NestedStateMachine, classes: Sequence[type[RSTState]]) -> None:
+        super().__init__()
+        self._machine = machine
+        self._classes = {one.__name__: one for one in classes}
+        self.running = False
+
+    def __missing__(self, name: str) -> RSTState:
+        state = self[name] = self._classes[name](self._machine, self._machine.debug)
+        if self.running:
+            state.runtime_init()
+        return state
+
+
+class _NestedMachine(NestedStateMachine):
+    """The machine of docutils for what stands within something, as every list.
+
+    That makes all of its fifteen states, of which a list needs three.
+    """
+
+    states: Any
+
+    def add_states(self, state_classes: Any) -> None:
+        self.states = _States(self, state_classes)
+
+    def runtime_init(self) -> None:
+        self.states.running = True
+        super().runtime_init()
+
+
 def parse_rst(text: str, around: Surroundings) -> nodes.document:
     """Parse one page.
 
@@ -77,6 +110,8 @@ def _standins(default_role: str) -> Iterator[None]:
         tables: Any = directives
         named: dict[str, Any] = vars(roles)["_roles"]
         before = dict(named)
+        states: Any = RSTState
+        machine, states.nested_sm = states.nested_sm, _NestedMachine
         directive, role = directives.directive, roles.role
 
         def look_up_directive(name: str, language: Any, document: Any) -> Any:
@@ -97,6 +132,7 @@ def _standins(default_role: str) -> Iterator[None]:
         try:
             yield
         finally:
+            states.nested_sm = machine
             tables.directive, cast("Any", roles).role = directive, role
             named.clear()
             named.update(before)
