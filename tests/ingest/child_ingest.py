@@ -2,7 +2,8 @@
 
 Usage: child_ingest.py DOUBLES BOOK LIBRARY PAUSE_AT FILE_LIMIT
 
-PAUSE_AT is `embed`, which pauses with the first batch kept, or a function of the publishing before which to pause; `-` pauses nowhere.
+PAUSE_AT is `embed`, which pauses with the first batch kept, or a function of the publishing before
+which to pause; `-` pauses nowhere.
 """
 
 import resource

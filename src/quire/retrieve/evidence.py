@@ -2,7 +2,7 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -10,7 +10,8 @@ from threading import Lock
 from quire.ports import Reader
 from quire.prose.plain import inline_plain
 from quire.prose.sentences import Span, split_spans
-from quire.prose.terms import TermStatistics, terms
+from quire.prose.terms import TermStatistics, terms, words
+from quire.retrieve.shortforms import as_asked
 
 HEADING_CREDIT = 0.6
 """A question word found in the heading above a sentence counts this much of one found in it."""
@@ -30,6 +31,9 @@ UNREAD = -12.0
 """The score of a sentence that was not read closely: lower than any reader gives."""
 TOLD = 1.5
 """How much less a sentence counts for a follow-up if an earlier answer has said it."""
+
+COMMON = 0.2
+"""What so large a share of a book's passages say is what the book is about."""
 
 _ANAPHOR = re.compile(
     r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
@@ -114,13 +118,15 @@ class EvidenceReader:
 
         Sentences that stand in `told` are known to who asks, and count for less.
         """
+        subject = _subject(question, statistics)
         found: list[Evidence] = []
         first: list[tuple[Evidence, str]] = []
         later: list[tuple[Evidence, str]] = []
         for place, passage in enumerate(passages):
             own = _by_words(question, passage, statistics)
             found += own
-            chosen = self._worth_reading(question, own, quotas[min(place, len(quotas) - 1)])
+            quota = quotas[min(place, len(quotas) - 1)]
+            chosen = self._worth_reading(question, own, quota, subject)
             at_once = (glance[place] if place < len(glance) else 0) if glance else len(chosen)
             first += chosen[:at_once]
             later += chosen[at_once:]
@@ -139,10 +145,10 @@ class EvidenceReader:
         )
 
     def _worth_reading(
-        self, question: str, own: Sequence[Evidence], quota: int
+        self, question: str, own: Sequence[Evidence], quota: int, subject: Sequence[str]
     ) -> list[tuple[Evidence, str]]:
         """Choose a passage's sentences by their words; one that was read before is not read on."""
-        fitting = [(e, text) for e in own if (text := _read_as(e)) is not None]
+        fitting = [(e, text) for e in own if (text := _read_as(e, subject)) is not None]
         known = [(e, text) for e, text in fitting if (question, text) in self._known]
         return known or sorted(fitting, key=lambda pair: (-pair[0].coverage, pair[0].place))[:quota]
 
@@ -158,13 +164,29 @@ class EvidenceReader:
             if any(score >= SURE for text, score in scores.items() if text in best):
                 break
             new = [text for text in dict.fromkeys(group) if text not in scores]
-            given = self._reader.score(question, new) if new else ()
-            scores |= zip(new, given, strict=True)
+            for asked, texts_of in _asked_of(question, new):
+                scores |= zip(texts_of, self._reader.score(asked, texts_of), strict=True)
         with self._lock:
             self._known |= {(question, text): score for text, score in scores.items()}
             while len(self._known) > MEMORY:
                 self._known.popitem(last=False)
         return scores
+
+
+def _asked_of(question: str, texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Give each way of asking with the texts to ask: those that say “ICP” are asked for “ICP”.
+
+    By a question that says it in full as well, whatever says both would answer all about it.
+    """
+    asked, forms = as_asked(question)
+    same = [bool(forms) and all(_says(text, form) for form in forms) for text in texts]
+    for way, alike in ((asked, True), (question, False)):
+        if chosen := [text for text, one in zip(texts, same, strict=True) if one is alike]:
+            yield way, chosen
+
+
+def _says(text: str, form: str) -> bool:
+    return form in words(text) if " " not in form else form.lower() in text.lower()
 
 
 def _is_told(evidence: Evidence, told: str) -> bool:
@@ -188,10 +210,33 @@ def _sentences(passage: str) -> tuple[_Sentence, ...]:
     return tuple(found)
 
 
-def _read_as(evidence: Evidence) -> str | None:
-    """Give a sentence with the heading that it is read under; `None` if it answers nothing."""
-    text = _sentences(evidence.passage.text)[evidence.place].read_as
-    return None if text is None else f"{evidence.passage.heading}: {text}"
+def _subject(question: str, statistics: TermStatistics) -> list[str]:
+    """Give the words of a question that name what the book is about, if it has others."""
+    least = COMMON * statistics.documents
+    rare: list[str] = []
+    common: list[str] = []
+    for word in words(question):
+        if found := terms(word):
+            often = all(statistics.frequency.get(term, 0) >= least for term in found)
+            (common if often else rare).append(word)
+    return common if rare else []
+
+
+def _read_as(evidence: Evidence, subject: Sequence[str]) -> str | None:
+    """Give a sentence with what it is read under; `None` if it answers nothing.
+
+    In a book about ROS 2 few sentences name it, and those that do are not the better answers to
+    what asks for something “in ROS 2”.
+    """
+    passage = evidence.passage
+    sentence = _sentences(passage.text)[evidence.place]
+    if sentence.read_as is None:
+        return None
+    heading = passage.heading
+    known = sentence.said | sentence.meant | set(terms(heading))
+    unsaid = " ".join(word for word in subject if not known.issuperset(terms(word)))
+    where = f"{unsaid} › {heading}" if unsaid and heading else unsaid or heading
+    return f"{where}: {sentence.read_as}"
 
 
 def _with_context(passage: str, spans: Sequence[Span], place: int) -> str:

@@ -1,34 +1,44 @@
 """A question said with an abbreviation and with what it stands for, by the book's own words."""
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 
+from quire.prose.abbreviations import abbreviations_in
 from quire.prose.terms import STOPWORDS
 from quire.prose.vocabulary import Vocabulary, is_english
 
-_ALONE = r"(?:\b(?P<article>an?|An?)\s+)?(?<![\w-]){}(?![\w-])"
+_ALONE = r"(?<![\w-]){}(?![\w-])"
 
 
 def said_in_full(question: str, vocabulary: Vocabulary) -> str | None:
-    """Give the question with “inverse kinematics (IK)” for either of them; nothing if it has none.
+    """Give the question with “IK (inverse kinematics)” for “IK”, and the other way round.
 
-    Both ways of asking become the same question, so that both find the same.
+    Either way of asking then has the words of both. Nothing if it has neither.
     """
     said = question
     for short, long in vocabulary.abbreviations.items():
-        if long.lower() in question.lower() and _written(short, question):
-            continue
-        pattern = _written(short, question) or _spoken(long, question)
-        if pattern:
-            said = pattern.sub(partial(_in_full, short, _mid(long)), said, count=1)
+        written, spoken = _written(short, question), _spoken(long, question)
+        if written and not spoken:
+            said = written.sub(partial(_both, short, _mid(long)), said, count=1)
+        elif spoken and not written:
+            said = spoken.sub(partial(_both, "", short), said, count=1)
     return said if said != question else None
 
 
-def _in_full(short: str, long: str, found: re.Match[str]) -> str:
-    article = found["article"] or ""
-    if article.lower() in ("a", "an"):  # “an LQR”, but “a linear quadratic regulator”
-        article = f"{article[0]}{'n' if long[0].lower() in 'aeiou' else ''}"
-    return f"{article}{' ' if article else ''}{long} ({short})"
+def _both(asked: str, other: str, found: re.Match[str]) -> str:
+    return f"{asked or found[0]} ({other})"
+
+
+@lru_cache(maxsize=256)
+def as_asked(question: str) -> tuple[str, tuple[str, ...]]:
+    """Give a question without what `said_in_full` put in, and the forms that it was asked in."""
+    forms = []
+    for short, long in list(abbreviations_in(question)):
+        for form, other in ((short, long), (long, short)):
+            if f"{form} ({other})" in question:
+                question = question.replace(f"{form} ({other})", form)
+                forms.append(form)
+    return question, tuple(forms)
 
 
 def _written(short: str, question: str) -> re.Pattern[str] | None:
