@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from quire.index.crossencoder import CrossEncoder
 from quire.prose.terms import TermStatistics
 from quire.retrieve import evidence as evidence_module
 from quire.retrieve.evidence import QUOTAS, TOLD, UNREAD, Evidence, EvidenceReader, Passage
@@ -200,3 +201,36 @@ def test_what_was_told_before_counts_for_less() -> None:
     assert [(one.text, one.told) for one in told if one.told] == [("The **lens** turns.", True)]
     assert fresh[0].score - TOLD == next(one.score for one in told if one.told)
     assert not any(one.told for one in fresh)
+
+
+ROS = [
+    "ROS 2 is a set of tools for robot software made of many small programs.",
+    "The price of composition is isolation: a component that crashes takes all others with it.",
+]
+
+
+def read_by_the_model(question: str, texts: Sequence[str], statistics: TermStatistics) -> str:
+    passages = [passage(text, n, heading="Robots") for n, text in enumerate(texts, start=1)]
+    return EvidenceReader(CrossEncoder()).rank(question, passages, statistics, glance=())[0].text
+
+
+def test_naming_what_the_whole_book_is_about_makes_no_answer() -> None:
+    book = TermStatistics(100, {"ros": 60, "2": 60, "composit": 2})
+
+    assert read_by_the_model("What is composition in ROS 2?", ROS, book) == ROS[1]
+
+
+def test_a_question_about_the_subject_of_the_book_is_answered_by_what_names_it() -> None:
+    book = TermStatistics(100, {"ros": 60, "2": 60, "composit": 2})
+
+    assert read_by_the_model("What is ROS 2?", ROS, book) == ROS[0]
+
+
+def test_a_sentence_is_asked_in_the_form_that_it_says() -> None:
+    question = "Does ICP (iterative closest point) need a good first guess?"
+    texts = [
+        "The iterative closest point (ICP) algorithm pairs each point with its neighbour.",
+        "ICP finds only a local minimum, so it needs an initial guess that is already close.",
+    ]
+
+    assert read_by_the_model(question, texts, TermStatistics(100)) == texts[1]

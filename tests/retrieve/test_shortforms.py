@@ -53,7 +53,7 @@ async def test_both_ways_of_asking_find_the_same(tmp_path: Path) -> None:
             answers += [event.answer async for event in events if isinstance(event, Done)]
 
     short, long = answers
-    assert short.text == long.text
+    assert short.text.startswith(long.text)
     assert [hit.chunk for hit in short.hits] == [hit.chunk for hit in long.hits]
     assert short.standalone_question == "What is IK (inverse kinematics)?"
     assert long.standalone_question == "What is inverse kinematics (IK)?"
