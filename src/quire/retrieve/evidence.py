@@ -211,15 +211,16 @@ def _sentences(passage: str) -> tuple[_Sentence, ...]:
 
 
 def _subject(question: str, statistics: TermStatistics) -> list[str]:
-    """Give the words of a question that name what the book is about, if it has others."""
+    """Give the names in a question that say what the book is about, if it says more than them."""
     least = COMMON * statistics.documents
     rare: list[str] = []
-    common: list[str] = []
-    for word in words(question):
+    names: list[str] = []
+    for place, word in enumerate(words(question)):
         if found := terms(word):
+            named = word != word.lower() if place else word[1:] != word[1:].lower()
             often = all(statistics.frequency.get(term, 0) >= least for term in found)
-            (common if often else rare).append(word)
-    return common if rare else []
+            (names if often and (named or word.isdigit()) else rare).append(word)
+    return names if rare else []
 
 
 def _read_as(evidence: Evidence, subject: Sequence[str]) -> str | None:
