@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainText } from "../src/markdown/plain.ts";
+import { plainText, previewOf } from "../src/markdown/plain.ts";
 import { claimsOf, markup, rendered } from "./render.ts";
 
 describe("an answer's Markdown", () => {
@@ -112,5 +112,18 @@ describe("citation marks", () => {
     const said = "The list a[1] is short. [2]";
 
     expect(rendered(said, claimsOf(said, ["The list a[1] is short."])).querySelectorAll(".mark")).toHaveLength(1);
+  });
+});
+
+describe("a preview", () => {
+  it("has a note's title and words, and not the signs around them", () => {
+    expect(previewOf(":::note[On time]\n\nClocks *drift*.\n\n:::\n\nAnd so on.")).toBe(
+      "On time Clocks drift. And so on.",
+    );
+    expect(previewOf(":::tip Mind the gap\nJump.\n:::")).toBe("Mind the gap Jump.");
+  });
+
+  it("ends with a whole word", () => {
+    expect(previewOf("word ".repeat(60))).toMatch(/^(word )*word…$/);
   });
 });

@@ -3,6 +3,16 @@
 import type { Token, Tokens } from "marked";
 import { readBlocks } from "./lexer.ts";
 
+const PREVIEW = 160;
+/** Where a note begins or ends in a page's source: its title is words, the rest is not. */
+const ADMONITION = /^[ \t]*:{3,}[ \t]*[\w-]*[ \t]*(?:\[([^\]\n]*)\]|(.*))$/gm;
+
+/** Gives the first words of a passage. */
+export function previewOf(source: string): string {
+  const text = plainText(source.replace(ADMONITION, "$1$2"));
+  return text.length > PREVIEW ? `${text.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : text;
+}
+
 /** Gives the words of a text on one line. */
 export function plainText(text: string): string {
   return readBlocks(text).map(wordsOf).join(" ").replace(/\s+/g, " ").trim();

@@ -2,15 +2,13 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
-import { plainText } from "../markdown/plain.ts";
+import { previewOf } from "../markdown/plain.ts";
 import { nearestSources } from "../sources.ts";
 import type { Source } from "../wire.ts";
 import { sourceLink } from "./links.ts";
 import { QUESTION, type Stage } from "./stage.ts";
 
 const NEAREST = 3;
-const PREVIEW = 160;
-
 export function refusal(stage: Stage, turn: Turn): TemplateResult {
   const { words } = stage;
   const nearest = turn.selection ? [] : nearestSources(turn, NEAREST);
@@ -41,10 +39,8 @@ function offer({ words, chat, asked, focus }: Stage, turn: Turn): TemplateResult
 }
 
 function passage(stage: Stage, source: Source): TemplateResult {
-  const text = plainText(source.chunk_text);
-  const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : text;
   return html`<li dir="auto">
     ${sourceLink(stage, source)}
-    <p dir="auto">${preview}</p>
+    <p dir="auto">${previewOf(source.chunk_text)}</p>
   </li>`;
 }
