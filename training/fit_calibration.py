@@ -8,15 +8,16 @@ for, `--out` is the folder `calibration` in the data folder, where it is found.
 Data: the author-written questions of OpenStax Microbiology and OpenStax Introduction to Sociology
 (CC BY 4.0) and the questions of COVID-QA (Apache-2.0), each with the place that answers it. Nothing
 else is seen; but the reader, whose scores are a part of this, learnt from sentences of the same
-sources, so that the figures are rather too good. Every question is asked four ways:
+sources, so that the figures are rather too good. Every question is asked five ways:
 
 * with its whole book in the index: answerable, if a passage that answers is among those found;
 * with the passages that answer taken out: on topic, but not there;
 * of another book: off topic;
 * changed by a word (`training/reader/questions.py`), with its whole book in the index: the passage
-  is there, but does not say what is asked now.
+  is there, but does not say what is asked now;
+* asked "in", "with" or "for" something that its book never names, with its whole book in the index.
 
-Four questions in five are taken to be answerable, and the rest to be of the other three kinds in
+Four questions in five are taken to be answerable, and the rest to be of the other four kinds in
 about equal parts. Each question is seen as it was
 written, and every second one also as a reader in a hurry would type it. Half of the questions (by
 hash) fit the model, the other half give the figures written beside it.
@@ -44,7 +45,7 @@ from quire.index.sparse import passage_weights, query_weights
 from quire.ingest.chunk import chunk_page, embedding_text
 from quire.ingest.options import IngestOptions
 from quire.ports import Embedder, Rankings, Vectors
-from quire.prose.terms import STOPWORDS, TermStatistics, words
+from quire.prose.terms import STOPWORDS, TermStatistics, terms, words
 from quire.retrieve.calibrate import answerability_features, calibration_file
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
@@ -53,7 +54,7 @@ from quire.settings import read_settings
 
 TOP_K = 5
 PER_BOOK = 160
-SHARE = {"answerable": 0.8, "missing": 0.08, "off": 0.06, "changed": 0.06}
+SHARE = {"answerable": 0.8, "missing": 0.05, "off": 0.05, "changed": 0.05, "foreign": 0.05}
 """What readers are taken to ask: mostly what the book covers."""
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b")
 
@@ -193,6 +194,22 @@ def byte(identity: str) -> int:
     return hashlib.sha256(identity.encode()).digest()[0]
 
 
+def foreign(rng: random.Random, text: str, book: MemoryBook, other: MemoryBook) -> str | None:
+    """Ask for something that the book never names, which another book's questions do."""
+    named = sorted(
+        {
+            word
+            for asked in other.questions
+            for word in words(asked.text)
+            if len(word) > 3
+            and terms(word)
+            and not any(map(book.statistics.frequency.get, terms(word)))
+        }
+    )
+    joint = rng.choice(("in", "with", "for"))
+    return f"{text.rstrip(' ?')} {joint} {rng.choice(named)}?" if named else None
+
+
 async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Give a row for each way each question was asked."""
     searcher = Searcher(embedder, EvidenceReader(CrossEncoder()), None, SearchOptions())
@@ -219,7 +236,10 @@ async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
                 for changed in altered(rng, text, others, said)[:1]:
                     _, signals = await searcher.look(book, changed, Filters(), TOP_K)
                     rows.append(_row(fitting, book, "changed", signals))
-            if len(rows) % 100 < 4:
+                if asks := foreign(rng, text, book, other):
+                    _, signals = await searcher.look(book, asks, Filters(), TOP_K)
+                    rows.append(_row(fitting, book, "foreign", signals))
+            if len(rows) % 100 < 5:
                 print(len(rows), "rows", flush=True)
     return rows
 
@@ -276,11 +296,13 @@ def fit(rows: list[dict]) -> dict:
     print({n: round(float(w), 2) for n, w in zip(names, slopes, strict=True)}, round(bias, 2))
     hard = held & np.isin(kinds, ["answerable", "missing"])
     near = held & np.isin(kinds, ["answerable", "changed"])
+    strange = held & np.isin(kinds, ["answerable", "foreign"])
     figures = {
         "questions": int(held.sum()),
         "auroc": round(float(roc_auc_score(y[held], p[held])), 4),
         "auroc_on_topic": round(float(roc_auc_score(y[hard], p[hard])), 4),
         "auroc_changed": round(float(roc_auc_score(y[near], p[near])), 4),
+        "auroc_foreign": round(float(roc_auc_score(y[strange], p[strange])), 4),
         "ece": round(error, 4),
         "reliability": curve,
         "risk": risks(y[held], p[held], weight[held]),

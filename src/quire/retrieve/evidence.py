@@ -35,6 +35,8 @@ TOLD = 1.5
 COMMON = 0.2
 """What so large a share of a book's passages say is what the book is about."""
 
+_NAME = r"(?:[A-Z][\w+-]*|\d[\d.]*)"
+_WITHIN = re.compile(rf"\b(?:in|within|inside|with|under|on|using) (?:the )?({_NAME}(?: {_NAME})*)")
 _ANAPHOR = re.compile(
     r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
     r"|otherwise|however|therefore|hence|thus|instead|consequently|accordingly|then|so|but|and|also"
@@ -211,16 +213,12 @@ def _sentences(passage: str) -> tuple[_Sentence, ...]:
 
 
 def _subject(question: str, statistics: TermStatistics) -> list[str]:
-    """Give the names in a question that say what the book is about, if it says more than them."""
+    """Give the names of what the book is about, where a question asks for something “in ROS 2”."""
     least = COMMON * statistics.documents
-    rare: list[str] = []
-    names: list[str] = []
-    for place, word in enumerate(words(question)):
-        if found := terms(word):
-            named = word != word.lower() if place else word[1:] != word[1:].lower()
-            often = all(statistics.frequency.get(term, 0) >= least for term in found)
-            (names if often and (named or word.isdigit()) else rare).append(word)
-    return names if rare else []
+    found = _WITHIN.search(question)
+    names = words(found[1]) if found else []
+    said = [term for name in names for term in terms(name)]
+    return names if said and all(statistics.frequency.get(s, 0) >= least for s in said) else []
 
 
 def _read_as(evidence: Evidence, subject: Sequence[str]) -> str | None:
