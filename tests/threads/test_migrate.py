@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -162,3 +163,16 @@ async def test_processes_that_start_at_once_migrate_once(url: str) -> None:
     assert await current_revision(stores[0].database) == REVISIONS[-1]
     for store in stores:
         await store.close()
+
+
+async def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
+    # SQLite turns away one in some hundreds, if it is asked once.
+    for number in range(40):
+        url = f"sqlite:///{tmp_path}/{number}.db"
+        stores = [SqlThreadStore(url) for _ in range(12)]
+
+        found = await asyncio.gather(*(current_revision(store.database) for store in stores))
+
+        assert found == [None] * 12
+        for store in stores:
+            await store.close()

@@ -1,8 +1,10 @@
 """One database by its URL: SQLite or PostgreSQL, with the same calls."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from time import sleep
 from typing import Any
 
 from sqlalchemy import Table, event
@@ -27,6 +29,8 @@ INSERTS: Mapping[str, Callable[[Table], Any]] = {
 UNAVAILABLE = "Conversations cannot be stored or read right now."
 CONNECT_SECONDS = 5.0
 QUERY_SECONDS = 30.0
+LOG_TRIES = 200
+"""How often a new SQLite file is asked again for its log, a hundredth of a second apart."""
 
 
 class Database:
@@ -138,14 +142,31 @@ def make_engine(url: URL, pool_size: int) -> AsyncEngine:
 
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
+    connection.execute("PRAGMA busy_timeout=5000")  # another process that writes is waited for
+    _keep_a_log(connection)
     for pragma in (
-        "busy_timeout=5000",  # another process that writes is waited for
-        "journal_mode=WAL",  # readers do not wait for a writer
         "synchronous=NORMAL",
         "foreign_keys=ON",
         "secure_delete=ON",  # what is deleted does not stay in the file
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _keep_a_log(connection: Any) -> None:
+    """Let readers not wait for a writer.
+
+    Whoever comes while another makes the same change to a new file is turned away by SQLite at
+    once, whatever its timeout.
+    """
+    for more in range(LOG_TRIES, -1, -1):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if not more or "locked" not in str(error):
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 @asynccontextmanager
