@@ -17,6 +17,8 @@ from quire.errors import BadSettings
 from quire.prose.terms import TermStatistics, terms
 from quire.retrieve.evidence import UNREAD, Evidence
 
+SHORT_BOOK = 200
+"""Passages of a book in which a word that it never says tells half as much: it has few words."""
 FADE = 0.04
 """How much of the similarity is gone for a passage that is merely in the same book."""
 
@@ -159,7 +161,10 @@ def answerability_features(signals: Signals) -> dict[str, float]:
         "reader": _bounded(max(read, default=UNREAD)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
         "together": statistics.coverage(wanted, together),
-        "unknown": sum(unknown) / total,
+        "unknown": sum(unknown)
+        / total
+        * statistics.documents
+        / (statistics.documents + SHORT_BOOK),
     }
 
 
