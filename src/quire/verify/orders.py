@@ -38,6 +38,7 @@ _ACT = _any(
     r"|decode|quote|cite|deny|confirm|insist|promise|summari[sz]e|skip|ignore|disregard|forget|override|persuade|recommend"
     r"|act as)\b",
     r"\b(?:could|would|will|can) you\b|\bit is (?:\w+ )?(?:required|requested|ordered) that\b",
+    r"\bone (?:says|answers|replies|responds|writes|tells)\b(?! that\b)",
 )
 """What a program that answers could be told to do."""
 _THING = _any(
@@ -47,7 +48,8 @@ _THING = _any(
     rf"\bthe {_RULES} (?:it|you|they) (?:was|were|are|is)\b",
     r"\bthe (?:passages|question)\b|\bquestions about\b|\bpassages? \[?\d|\bits citation\b",
     r"\bthis (?:page|text|passage|paragraph|chat|conversation)\b|\bin the summary\b",
-    r"\bfirst person\b|\bwhen(?:ever)? asked\b",
+    r"\bfirst person\b|\bwhen(?:ever)? asked\b|\bfalls? silent\b",
+    r"\b(?:and|say) nothing (?:else|more)\b",
     r"\bto the readers?\b|\bthe readers? (?:that|to)\b|\bthem the\b|\bwhatever you write\b",
     r"\bthe (?:single )?(?:words?|string) (?-i:[A-Z])|\b(?:developer|first) message\b",
     r"\bbearer token\b|\bapi[ _-]?keys?\b|\w_(?:key|token|secret)\b|\byour environment\b",
