@@ -4,7 +4,9 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from uuid import uuid4
 
 import pytest
@@ -261,6 +263,30 @@ def test_a_server_that_is_down_is_unavailable_after_some_tries() -> None:
 
     with pytest.raises(IndexUnavailable, match=r"while listing: .*refused"):
         shelf(server).books()
+
+
+@pytest.mark.parametrize("key", [None, SecretStr("a secret")])
+def test_the_server_is_asked_to_pack_no_answer(key: SecretStr | None) -> None:
+    seen: list[str | None] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("accept-encoding"))
+            answer = b'{"result": {"collections": []}, "status": "ok", "time": 0}'
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+    with HTTPServer(("127.0.0.1", 0), Listener) as listener:
+        Thread(target=listener.serve_forever, daemon=True).start()
+        server = Server(f"http://127.0.0.1:{listener.server_port}", options(api_key=key))
+        server.read("testing", lambda client: client.get_collections())
+        server.close()
+        listener.shutdown()
+
+    assert seen == ["identity"]
 
 
 def test_what_the_server_refuses_is_told_in_its_words(server: Server) -> None:

@@ -23,6 +23,9 @@ LONGEST_WAIT = 5.0
 WRITES = 12
 """How many times as long as a read a write may take: it waits for every copy."""
 TOO_MANY, FAULT, MISSING = 429, 500, 404
+PLAIN = {"accept-encoding": "identity"}
+"""Packed answers come in several writes, the second of which waits 40 ms for the first to be
+acknowledged: far longer than sending them as they are takes."""
 
 
 class Server:
@@ -118,12 +121,12 @@ def _open(url: str, options: IndexOptions, timeout: int) -> "QdrantClient":
     more: dict[str, Any] = {}
     if options.ca_file:
         more["verify"] = ssl.create_default_context(cafile=options.ca_file)
+    # As a header: given as the key, it would warn on networks where the operator wants no TLS.
     key = options.api_key.get_secret_value() if options.api_key else ""
     return QdrantClient(
         url=url,
         timeout=timeout,
-        # As a header: given as the key, it would warn on networks where the operator wants no TLS.
-        headers={"api-key": key} if key else None,
+        headers=PLAIN | ({"api-key": key} if key else {}),
         # It asks the server for its version in a thread of its own, and only prints what it finds.
         check_compatibility=False,
         limits=Limits(max_connections=None, max_keepalive_connections=32),
