@@ -17,6 +17,10 @@ sources, so that the figures are rather too good. Every question is asked five w
   is there, but does not say what is asked now;
 * asked "in", "with" or "for" something that its book never names, with its whole book in the index.
 
+All of it is done with the whole book and again with a short one, a few neighbouring passages of it.
+The weights are fitted on whole books. A short one has no passages that are merely in the same book:
+what stands for their cosine (`floor`) is fitted on the short ones.
+
 Four questions in five are taken to be answerable, and the rest to be of the other four kinds in
 about equal parts. Each question is seen as it was
 written, and every second one also as a reader in a hurry would type it. Half of the questions (by
@@ -28,161 +32,38 @@ import asyncio
 import hashlib
 import json
 import random
-import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
+from training.books import Asked, MemoryBook, read_covid, read_openstax, short_book
 from training.reader.questions import altered
 
 from quire.compose import build_embedder
-from quire.domain import Block, Chunk, Filters, Page, Section
+from quire.domain import Filters, Hit
 from quire.index.crossencoder import CrossEncoder
-from quire.index.sparse import passage_weights, query_weights
-from quire.ingest.chunk import chunk_page, embedding_text
-from quire.ingest.options import IngestOptions
-from quire.ports import Embedder, Rankings, Vectors
-from quire.prose.terms import STOPWORDS, TermStatistics, terms, words
-from quire.retrieve.calibrate import answerability_features, calibration_file
+from quire.ports import Embedder
+from quire.prose.terms import STOPWORDS, terms, words
+from quire.retrieve.calibrate import (
+    Calibration,
+    Logistic,
+    answerability_features,
+    calibration_file,
+)
 from quire.retrieve.evidence import EvidenceReader
 from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher
+from quire.retrieve.search import FLOOR_OF, FLOOR_RANK, Searcher
 from quire.settings import read_settings
 
 TOP_K = 5
 PER_BOOK = 160
+SHORT = (3, 6, 12, 25, 50, 100, 200)
+"""Passages of the short books."""
+FLOORS = np.arange(30, 71) / 100
 SHARE = {"answerable": 0.8, "missing": 0.05, "off": 0.05, "changed": 0.05, "foreign": 0.05}
 """What readers are taken to ask: mostly what the book covers."""
-UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b")
-
-
-@dataclass
-class Asked:
-    """A question and the chunks that answer it."""
-
-    id: str
-    text: str
-    gold: frozenset[str]
-
-
-@dataclass
-class MemoryBook:
-    """A book held in memory, from which chunks can be taken out."""
-
-    book: str
-    statistics: TermStatistics
-    chunks: list[Chunk]
-    vectors: Vectors
-    title: str = ""
-    revision: str = ""
-    hidden: frozenset[str] = frozenset()
-    questions: list[Asked] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        texts = [embedding_text(c) for c in self.chunks]
-        average = sum(len(t.split()) for t in texts) / len(texts)
-        counts: dict[int, int] = {}
-        self._postings: dict[int, list[tuple[int, float]]] = {}
-        for row, text in enumerate(texts):
-            weights = passage_weights(text, average)
-            for place, value in zip(weights.indices, weights.values, strict=True):
-                counts[place] = counts.get(place, 0) + 1
-                self._postings.setdefault(place, []).append((row, value))
-        n = len(texts)
-        self._idf = {p: np.log(1 + (n - c + 0.5) / (c + 0.5)) for p, c in counts.items()}
-        self._row = {c.id: i for i, c in enumerate(self.chunks)}
-
-    def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        seen = np.array([c.id not in self.hidden for c in self.chunks])
-        dense = np.where(seen, self.vectors @ vector, -1)
-        found = np.zeros(len(self.chunks))
-        for place in query_weights(text).indices:
-            for row, value in self._postings.get(place, ()):
-                found[row] += self._idf[place] * value
-        found = np.where(seen, found, 0)
-
-        def best(scores: np.ndarray) -> list[tuple[str, float]]:
-            order = np.argsort(-scores)[:depth]
-            return [(self.chunks[i].id, float(scores[i])) for i in order if scores[i] > 0]
-
-        return Rankings(best(dense), best(found))
-
-    def fetch(self, ids: list[str]) -> list[tuple[Chunk, Vectors]]:
-        return [(self.chunks[self._row[i]], self.vectors[self._row[i]]) for i in ids]
-
-
-def make_book(name: str, pages: list[Page], embedder: Embedder, cache: Path) -> MemoryBook:
-    now = datetime.now(UTC)
-    chunks = [
-        chunk
-        for page in pages
-        for chunk in chunk_page(
-            page, book=name, count=embedder.count_tokens, options=IngestOptions(), now=now
-        )
-    ]
-    texts = [embedding_text(c) for c in chunks]
-    key = hashlib.sha256(repr((embedder.id, texts)).encode()).hexdigest()[:12]
-    stored = cache / f"{name}-{key}.npy"
-    if not stored.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        print("embedding", len(texts), "chunks of", name, flush=True)
-        np.save(stored, embedder.embed_passages(texts))
-    return MemoryBook(name, TermStatistics.count(texts), chunks, np.load(stored))
-
-
-def prose(text: str) -> tuple[Block, ...]:
-    return tuple(Block(kind="prose", text=t.strip()) for t in text.split("\n") if t.strip())
-
-
-def read_openstax(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
-    sections: dict[str, list[Section]] = {}
-    titles = {}
-    for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        titles[row["page"]] = row["title"]
-        path = tuple(p.strip() for p in row["section"].split(">"))
-        section = Section(path=path, anchor="", blocks=prose(row["text"]))
-        sections.setdefault(row["page"], []).append(section)
-    pages = [
-        Page(source=source, title=titles[source], part="", url="", sections=tuple(found))
-        for source, found in sections.items()
-    ]
-    book = make_book(folder.name, pages, embedder, cache)
-    for line in (folder / "queries.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        text = row["text"].strip()
-        if row["cloze"] or not text.endswith("?") or UNNATURAL.search(text):
-            continue
-        gold = frozenset(c.id for c in book.chunks if c.source_file in row["gold_pages"])
-        book.questions.append(Asked(row["id"], text, gold))
-    return book
-
-
-def read_covid(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
-    data = json.loads((folder / "200423_covidQA.json").read_text("utf-8"))["data"]
-    articles = [p for entry in data for p in entry["paragraphs"]]
-    pages = [
-        Page(
-            source=str(number),
-            title=article["context"].strip().split("\n")[0][:120],
-            part="",
-            url="",
-            sections=(Section(path=(), anchor="", blocks=prose(article["context"])),),
-        )
-        for number, article in enumerate(articles)
-    ]
-    book = make_book(folder.name, pages, embedder, cache)
-    for number, article in enumerate(articles):
-        own = [c for c in book.chunks if c.source_file == str(number)]
-        for asked in article["qas"]:
-            start = " ".join(asked["answers"][0]["text"].split())[:60]
-            gold = frozenset(c.id for c in own if start and start in " ".join(c.text.split()))
-            if gold:
-                book.questions.append(Asked(str(asked["id"]), asked["question"].strip(), gold))
-    return book
 
 
 def sloppy(text: str) -> str:
@@ -210,47 +91,75 @@ def foreign(rng: random.Random, text: str, book: MemoryBook, other: MemoryBook) 
     return f"{text.rstrip(' ?')} {joint} {rng.choice(named)}?" if named else None
 
 
+@dataclass(frozen=True)
+class Gatherer:
+    """Asks questions in all ways, and keeps what was found."""
+
+    searcher: Searcher
+    rows: list[dict] = field(default_factory=list)
+
+    async def ask(self, rng: random.Random, book: MemoryBook, other: MemoryBook, asked: Asked,
+                  text: str) -> None:  # fmt: skip
+        """Add a row for each way to ask a question of a book, or of another one."""
+        hits = await self._look("answerable", book, text, asked, asked.gold)
+        gold = {chunk.id for chunk in book.chunks} & asked.gold
+        if len(gold) < len(book.chunks):
+            book.hidden = asked.gold
+            await self._look("missing", book, text, asked)
+            book.hidden = frozenset()
+        await self._look("off", other, text, asked)
+        said = " ".join(hit.chunk.text for hit in hits if hit.chunk.id in asked.gold)
+        for changed in altered(rng, text, [one.text for one in book.questions], said)[:1]:
+            await self._look("changed", book, changed, asked)
+        if asks := foreign(rng, text, book, other):
+            await self._look("foreign", book, asks, asked)
+
+    async def _look(
+        self,
+        kind: str,
+        book: MemoryBook,
+        text: str,
+        asked: Asked,
+        gold: frozenset[str] | None = None,
+    ) -> list[Hit]:
+        hits, signals = await self.searcher.look(book, text, Filters(), TOP_K)
+        seen = sum(chunk.id not in book.hidden for chunk in book.chunks)
+        tail = min(seen, self.searcher.options.depth) - FLOOR_RANK
+        if gold is None or any(hit.chunk.id in gold for hit in hits):
+            row = {
+                "fit": byte(asked.id) % 2 == 0,
+                "book": asked.book,
+                "kind": kind,
+                "lacking": 1 - max(0, min(FLOOR_OF, tail)) / FLOOR_OF,
+                "short": len(book.chunks) <= max(SHORT),
+                "features": answerability_features(signals),
+            }
+            self.rows.append(row)
+        return hits
+
+
 async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Give a row for each way each question was asked."""
-    searcher = Searcher(embedder, EvidenceReader(CrossEncoder()), None, SearchOptions())
-    rows = []
-    rng = random.Random(5)
+    # Without a usual floor: what it should be is fitted.
+    nothing = Calibration(Logistic(0.0, {}))
+    gatherer = Gatherer(
+        Searcher(embedder, EvidenceReader(CrossEncoder()), nothing, SearchOptions())
+    )
+    rng, cut = random.Random(5), random.Random(6)
     for place, book in enumerate(books):
         chosen = random.Random(0).sample(book.questions, min(PER_BOOK, len(book.questions)))
         other = books[(place + 1) % len(books)]
-        for asked in chosen:
+        for number, asked in enumerate(chosen):
             ways = [asked.text] + ([sloppy(asked.text)] if byte(asked.id) % 4 < 2 else [])
             for text in ways:
-                fitting = byte(asked.id) % 2 == 0
-                hits, signals = await searcher.look(book, text, Filters(), TOP_K)
-                if any(hit.chunk.id in asked.gold for hit in hits):
-                    rows.append(_row(fitting, book, "answerable", signals))
-                book.hidden = asked.gold
-                _, signals = await searcher.look(book, text, Filters(), TOP_K)
-                book.hidden = frozenset()
-                rows.append(_row(fitting, book, "missing", signals))
-                _, signals = await searcher.look(other, text, Filters(), TOP_K)
-                rows.append(_row(fitting, book, "off", signals))
-                said = " ".join(hit.chunk.text for hit in hits if hit.chunk.id in asked.gold)
-                others = [one.text for one in book.questions]
-                for changed in altered(rng, text, others, said)[:1]:
-                    _, signals = await searcher.look(book, changed, Filters(), TOP_K)
-                    rows.append(_row(fitting, book, "changed", signals))
-                if asks := foreign(rng, text, book, other):
-                    _, signals = await searcher.look(book, asks, Filters(), TOP_K)
-                    rows.append(_row(fitting, book, "foreign", signals))
-            if len(rows) % 100 < 5:
-                print(len(rows), "rows", flush=True)
-    return rows
-
-
-def _row(fitting: bool, book: MemoryBook, kind: str, signals: object) -> dict:
-    return {
-        "fit": fitting,
-        "book": book.book,
-        "kind": kind,
-        "features": answerability_features(signals),
-    }
+                await gatherer.ask(rng, book, other, asked, text)
+                size = cut.choice(SHORT)
+                part = short_book(cut, book, size, asked.gold)
+                away = short_book(cut, other, size, (chunk.id for chunk in other.chunks))
+                await gatherer.ask(cut, part, away, asked, text)
+            if number % 20 == 0:
+                print(len(gatherer.rows), "rows", flush=True)
+    return gatherer.rows
 
 
 def ece(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> tuple[float, list]:
@@ -277,45 +186,91 @@ def risks(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> list[list[f
     return found
 
 
+@dataclass(frozen=True)
+class Table:
+    """Rows as a model sees them; each kind weighs what readers are taken to ask of it."""
+
+    rows: list[dict]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.rows[0]["features"])
+
+    def x(self, floor: float = 0.0) -> np.ndarray:
+        """Give the features, with a floor for what short books lack."""
+        features = [r["features"] | {"lift": r["features"]["lift"] - r["lacking"] * floor}
+                    for r in self.rows]  # fmt: skip
+        return np.array([[one[name] for name in self.names] for one in features])
+
+    @property
+    def kinds(self) -> np.ndarray:
+        return np.array([r["kind"] for r in self.rows])
+
+    @property
+    def y(self) -> np.ndarray:
+        return (self.kinds == "answerable").astype(int)
+
+    @property
+    def fitting(self) -> np.ndarray:
+        return np.array([r["fit"] for r in self.rows])
+
+    @property
+    def weight(self) -> np.ndarray:
+        counts = {kind: (self.kinds == kind).sum() for kind in SHARE}
+        return np.array([SHARE[k] / counts[k] for k in self.kinds]) * len(self.rows)
+
+    def figures(self, p: np.ndarray) -> dict:
+        """Say how well probabilities hold on what was not fitted on."""
+        held, y, kinds, weight = ~self.fitting, self.y, self.kinds, self.weight
+
+        def auroc(*wrong: str) -> float:
+            chosen = held & np.isin(kinds, ["answerable", *wrong])
+            return round(float(roc_auc_score(y[chosen], p[chosen])), 4)
+
+        error, curve = ece(y[held], p[held], weight[held])
+        return {
+            "questions": int(held.sum()),
+            "auroc": auroc(*SHARE),
+            "auroc_on_topic": auroc("missing"),
+            "auroc_off_topic": auroc("off"),
+            "auroc_changed": auroc("changed"),
+            "auroc_foreign": auroc("foreign"),
+            "ece": round(error, 4),
+            "reliability": curve,
+            "risk": risks(y[held], p[held], weight[held]),
+        }
+
+
 def fit(rows: list[dict]) -> dict:
-    names = list(rows[0]["features"])
-    x = np.array([[r["features"][n] for n in names] for r in rows])
-    kinds = np.array([r["kind"] for r in rows])
-    y = (kinds == "answerable").astype(int)
-    part = np.array([r["fit"] for r in rows])
-    share = SHARE
-    weight = np.array([share[k] / (kinds == k).sum() for k in kinds]) * len(rows)
+    whole = Table([r for r in rows if not r["short"]])
+    x, y, part, weight = whole.x(), whole.y, whole.fitting, whole.weight
     mean, spread = x[part].mean(0), x[part].std(0) + 1e-9
     model = LogisticRegression(C=1.0, max_iter=1000)
     model.fit((x[part] - mean) / spread, y[part], sample_weight=weight[part])
     slopes = model.coef_[0] / spread
     bias = float(model.intercept_[0] - (slopes * mean).sum())
-    p = 1 / (1 + np.exp(-(x @ slopes + bias)))
-    held = ~part
-    error, curve = ece(y[held], p[held], weight[held])
-    print({n: round(float(w), 2) for n, w in zip(names, slopes, strict=True)}, round(bias, 2))
-    hard = held & np.isin(kinds, ["answerable", "missing"])
-    near = held & np.isin(kinds, ["answerable", "changed"])
-    strange = held & np.isin(kinds, ["answerable", "foreign"])
-    figures = {
-        "questions": int(held.sum()),
-        "auroc": round(float(roc_auc_score(y[held], p[held])), 4),
-        "auroc_on_topic": round(float(roc_auc_score(y[hard], p[hard])), 4),
-        "auroc_changed": round(float(roc_auc_score(y[near], p[near])), 4),
-        "auroc_foreign": round(float(roc_auc_score(y[strange], p[strange])), 4),
-        "ece": round(error, 4),
-        "reliability": curve,
-        "risk": risks(y[held], p[held], weight[held]),
+
+    def probability(x: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-(x @ slopes + bias)))
+
+    short = Table([r for r in rows if r["short"]])
+    own = short.fitting
+    losses = {
+        float(floor): log_loss(
+            short.y[own], probability(short.x(floor))[own], sample_weight=short.weight[own]
+        )
+        for floor in FLOORS
     }
-    print(figures)
-    for book in sorted({r["book"] for r in rows}):
-        own = hard & np.array([r["book"] == book for r in rows])
-        print("  on topic,", book, round(float(roc_auc_score(y[own], p[own])), 3))
-    return {
+    floor = min(losses, key=losses.__getitem__)
+    result = {
         "bias": round(bias, 4),
-        "weights": {n: round(float(w), 4) for n, w in zip(names, slopes, strict=True)},
-        "held_out": figures,
+        "weights": {n: round(float(w), 4) for n, w in zip(whole.names, slopes, strict=True)},
+        "floor": floor,
+        "held_out": whole.figures(probability(whole.x())),
+        "held_out_short_books": short.figures(probability(short.x(floor))),
     }
+    print(json.dumps(result))
+    return result
 
 
 def main() -> None:

@@ -19,10 +19,16 @@ OPTIONS = SearchOptions()
 
 
 def test_the_floor_is_the_cosine_of_the_tail() -> None:
-    dense = [(str(n), 0.9) for n in range(20)] + [("x", 0.4), ("y", 0.2)]
+    dense = [(str(n), 0.9) for n in range(20)] + [(f"x{n}", 0.4 - 0.2 * (n % 2)) for n in range(20)]
 
-    assert floor_of(Rankings(dense=dense, keyword=[])) == pytest.approx(0.3)
-    assert floor_of(Rankings(dense=dense[:20], keyword=[])) == 0.0
+    assert floor_of(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.3)
+
+
+def test_the_usual_floor_stands_for_the_tail_that_a_short_book_lacks() -> None:
+    dense = [(str(n), 0.9) for n in range(20)] + [(f"x{n}", 0.3) for n in range(10)]
+
+    assert floor_of(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.4)
+    assert floor_of(Rankings(dense=dense[:3], keyword=[]), 0.5) == pytest.approx(0.5)
 
 
 def test_a_chunk_is_read_with_its_headings() -> None:

@@ -63,6 +63,8 @@ class Calibration:
     """Whether it was fitted for the embedder in use, and not taken over from another."""
     risks: tuple[Risk, ...] = ()
     """What was measured on questions that fitted nothing, by rising threshold."""
+    floor: float = 0.0
+    """What stands for the cosine of passages that are merely in the same book, where it has few."""
 
     def threshold_for(self, target: float) -> float:
         """Give the lowest threshold with which at most `target` of the answers are wrong.
@@ -108,6 +110,7 @@ def _fitted(file: Traversable) -> Calibration:
         return Calibration(
             Logistic(float(fitted["bias"]), weights),
             risks=tuple(Risk(*(float(figure) for figure in risk)) for risk in risks),
+            floor=float(fitted.get("floor", 0.0)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSettings(f"{file} is no calibration; fit it again, or delete it.") from error

@@ -32,6 +32,9 @@ LEAST_READ = -8.0
 """The reader's score of a passage that says nothing to the question; worse is no worse."""
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
+FLOOR_OF = 20
+"""Of how many passages the floor is the mean. For those that a short book, or the part that a
+filter leaves of one, does not have, the usual floor stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Searcher:
             question=question,
             texts=[context(hit.chunk) for hit in hits],
             cosines=[hit.cosine for hit in hits],
-            floor=floor_of(rankings),
+            floor=floor_of(rankings, self.calibration.floor),
             evidence=evidence,
             statistics=index.statistics,
             asked=leaning.asked,
@@ -200,9 +203,10 @@ def opened_hits(chunks: Sequence[Chunk]) -> list[Hit]:
     ]
 
 
-def floor_of(rankings: Rankings) -> float:
+def floor_of(rankings: Rankings, usual: float) -> float:
     """Give the cosine of passages that are merely in the same book."""
-    tail = [score for _, score in rankings.dense[FLOOR_RANK:]] or [0.0]
+    tail = [score for _, score in rankings.dense[FLOOR_RANK:]]
+    tail += [usual] * (FLOOR_OF - len(tail))
     return sum(tail) / len(tail)
 
 

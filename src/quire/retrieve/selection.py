@@ -12,8 +12,6 @@ from quire.retrieve.search import Searcher, SearchResult, floor_of, passages_of
 
 QUOTA = 24
 """How many sentences of a selection are read closely."""
-USUAL_FLOOR = 0.59
-"""The floor of a book too small to have one: the mean of 60 questions about the sample book."""
 WINDOW = 8
 """How many sentences are embedded together: about as much as a passage of a book has."""
 
@@ -39,7 +37,7 @@ def _weigh(searcher: Searcher, index: Index, selected: Chunk, question: str) -> 
         question=question,
         texts=[plain(selected.text)],
         cosines=cosines,
-        floor=floor_of(rankings) or USUAL_FLOOR,
+        floor=floor_of(rankings, searcher.calibration.floor),
         evidence=searcher.evidence.rank(
             question, passages_of([hit]), index.statistics, quotas=(QUOTA,), glance=()
         ),

@@ -1,0 +1,55 @@
+"""What a book of a few passages answers, and what it refuses, with the real models."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from quire import Quire
+from quire.domain import Filters, Question
+
+COVERED = (
+    "What is a Fresnel lens?",
+    "How much glass does a Fresnel lens save?",
+    "What focal length does a first-order lens have?",
+    "How often does the keeper wind the clockwork?",
+    "Why does the keeper wind the clockwork?",
+    "What does the keeper do in fog?",
+)
+ELSEWHERE = (
+    "What is the capital of Peru?",
+    "How do I bake bread?",
+    "How is a PID controller tuned?",
+    "How many arms does an octopus have?",
+)
+THRESHOLD = Question(text="").threshold
+PART = Filters(source_file=("docs/intro.mdx",))
+
+
+@pytest.fixture
+async def lighthouses(tiny_book: Path) -> AsyncIterator[Quire]:
+    """A book of four passages."""
+    async with await Quire.open(tiny_book) as book:
+        yield book
+
+
+async def test_a_short_book_answers_what_it_says(lighthouses: Quire) -> None:
+    answers = [await lighthouses.ask(question) for question in COVERED]
+
+    assert [a.question for a in answers if a.confidence.answerability < THRESHOLD] == []
+    assert {a.status for a in answers} == {"answered"}
+
+
+async def test_a_short_book_refuses_what_is_not_its_subject(lighthouses: Quire) -> None:
+    answers = [await lighthouses.ask(question) for question in ELSEWHERE]
+
+    assert [a.question for a in answers if a.confidence.answerability >= THRESHOLD] == []
+    assert {a.status for a in answers} == {"not_in_book"}
+
+
+async def test_a_page_of_a_long_book_refuses_what_is_not_its_subject(sample_data: Path) -> None:
+    async with await Quire.open(data_dir=sample_data) as book:
+        answers = [await book.ask(question, filters=PART) for question in ELSEWHERE[:2]]
+
+    assert [a.question for a in answers if a.confidence.answerability >= THRESHOLD] == []
+    assert {a.status for a in answers} == {"not_in_book"}
