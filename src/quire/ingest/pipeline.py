@@ -222,7 +222,7 @@ def _dated(chunk: Chunk, before: _Before) -> Chunk:
 def _embed(draft: Draft, store: VectorStore, embedder: Embedder, progress: Progress) -> int:
     """Put the vectors that are missing into the store, and give their number."""
     missing = _missing(draft.keys, store.known())
-    # Longest first: the estimate shown is then never too good, and padding stays small.
+    # Longest first: the estimate shown is then never too good.
     missing.sort(key=lambda place: -draft.sizes[place])
     batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
     done, total = 0, sum(draft.sizes[place] for place in missing)
