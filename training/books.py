@@ -77,20 +77,14 @@ class MemoryBook:
         return [(self.chunks[self._row[i]], self.vectors[self._row[i]]) for i in ids]
 
 
-def part_of(book: MemoryBook, places: Iterable[int]) -> MemoryBook:
-    """Make a book of some of a book's chunks, which has the words of those alone."""
-    rows = list(places)
-    chunks = [book.chunks[row] for row in rows]
-    statistics = TermStatistics.count([embedding_text(chunk) for chunk in chunks])
-    return MemoryBook(book.book, statistics, chunks, book.vectors[rows], questions=book.questions)
-
-
 def short_book(rng: random.Random, book: MemoryBook, size: int, about: Iterable[str]) -> MemoryBook:
-    """Cut out neighbouring chunks, among which is one of those named."""
+    """Make a book of neighbouring chunks, among them one of those named, with their words alone."""
     named = frozenset(about)
     place = rng.choice([row for row, chunk in enumerate(book.chunks) if chunk.id in named])
     first = max(0, min(len(book.chunks) - size, place - rng.randrange(size)))
-    return part_of(book, range(first, min(first + size, len(book.chunks))))
+    chunks, vectors = book.chunks[first : first + size], book.vectors[first : first + size]
+    statistics = TermStatistics.count([embedding_text(chunk) for chunk in chunks])
+    return MemoryBook(book.book, statistics, chunks, vectors, questions=book.questions)
 
 
 def make_book(name: str, pages: list[Page], embedder: Embedder, cache: Path) -> MemoryBook:

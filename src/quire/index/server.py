@@ -121,11 +121,11 @@ def _open(url: str, options: IndexOptions, timeout: int) -> "QdrantClient":
     more: dict[str, Any] = {}
     if options.ca_file:
         more["verify"] = ssl.create_default_context(cafile=options.ca_file)
-    # As a header: given as the key, it would warn on networks where the operator wants no TLS.
     key = options.api_key.get_secret_value() if options.api_key else ""
     return QdrantClient(
         url=url,
         timeout=timeout,
+        # The key as a header: given as such, it would warn where the operator wants no TLS.
         headers=PLAIN | ({"api-key": key} if key else {}),
         # It asks the server for its version in a thread of its own, and only prints what it finds.
         check_compatibility=False,

@@ -159,15 +159,13 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     own = wanted & set(terms(signals.asked)) or wanted
     total = sum(statistics.weight(term) for term in own) or 1.0
     unknown = [statistics.weight(t) for t in own if not statistics.frequency.get(t)]
+    telling = statistics.documents / (statistics.documents + SHORT_BOOK)
     read = [e.score for e in signals.evidence if e.score > UNREAD]
     return {
         "reader": _bounded(max(read, default=UNREAD)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
         "together": statistics.coverage(wanted, together),
-        "unknown": sum(unknown)
-        / total
-        * statistics.documents
-        / (statistics.documents + SHORT_BOOK),
+        "unknown": telling * sum(unknown) / total,
     }
 
 
