@@ -10,7 +10,7 @@ from quire.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-MAX_FILE = 400
+MAX_FILE = 500
 MAX_FUNCTION = 50
 
 
