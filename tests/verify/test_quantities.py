@@ -81,6 +81,40 @@ def test_a_quantity_says_where_it_stands(text: str, written: list[str]) -> None:
     assert [text[q.start : q.end] for q in quantities(text)] == written
 
 
+HUGE = st.one_of(
+    st.builds(
+        "{}e{}{}".format,
+        st.integers(0, 10**6),
+        st.sampled_from(["", "-", "+"]),
+        st.integers(0, 10**400),
+    ),
+    st.integers(1, 20_000).map("7".__mul__),
+    st.integers(1, 5_000).map(lambda n: f"0.{'3' * n}"),
+    st.integers(1, 5_000).map(lambda n: f"1{',000' * n}"),
+    st.integers(1, 3_000).map(lambda n: " ".join(["hundred"] * n)),
+)
+
+
+@given(HUGE, st.sampled_from(["", " kg", " km/h", "th", " million", " %"]))
+def test_no_number_is_too_large_to_be_read_or_written(number: str, unit: str) -> None:
+    text = f"The robot weighs {number}{unit}."
+
+    assert keys(text) == keys(text)
+    assert all(one.value.denominator for one in quantities(text))
+
+
+@pytest.mark.parametrize("written", ["1e999999999", "1e-999999999", "7" * 4400])
+def test_a_number_too_long_to_compute_is_equal_to_itself_only(written: str) -> None:
+    assert keys(f"{written} kg") == keys(f"{written} kg") != []
+    assert keys(f"{written} kg") != keys(f"{written} m")
+    assert keys(f"{written} kg") != keys(f"2{written} kg")
+
+
+@pytest.mark.parametrize("text", ["version 20.0.1", "1e5.3", "version 22.04.5 runs"])
+def test_the_beginning_of_a_version_is_no_number(text: str) -> None:
+    assert keys(text) == []
+
+
 @given(st.text("0123456789 .,-–%eE mskHz/°·to²^andone", max_size=30))
 def test_any_text_can_be_read_and_quantities_do_not_overlap(text: str) -> None:
     found = quantities(text)

@@ -57,11 +57,11 @@ _ONES, _TEN, _SCALE = "|".join(_SMALL), "|".join(_TENS), "|".join(_SCALES)
 _UNDER_100 = rf"(?:(?:{_TEN})(?:[\s-](?:{_ONES}))?|{_ONES})"
 _NUMBER = re.compile(
     r"(?:(?<![\w.,])(?P<sign>[-+−±])|(?<![\w.]))"
-    r"(?P<digits>\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?(?![\w.,]*\d)"
-    r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\.\d))"
+    r"(?P<digits>\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3}){1,150}+(?:\.\d++)?+(?![\w.,]{0,64}\d)"
+    r"|\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+(?!\.\d))"
     r"(?P<ordinal>(?:st|nd|rd|th)\b)?(?:[\s-]?(?P<scale>thousand|million|billion)\b)?"
-    rf"|\b(?P<words>(?:{_UNDER_100}|{_SCALE})(?:(?:[\s-](?:{_SCALE}))+"
-    rf"(?:\s(?:and\s)?{_UNDER_100})?)*)\b"
+    rf"|\b(?P<words>(?:{_UNDER_100}|{_SCALE})(?:(?:[\s-](?:{_SCALE})){{1,4}}"
+    rf"(?:\s(?:and\s)?{_UNDER_100})?){{0,8}})\b"
     rf"|\b(?<!per )(?<!a )(?<!each )(?<!every )(?P<nth>{'|'.join(_ORDINALS)})\b",
     re.I,
 )
@@ -73,6 +73,10 @@ _UNIT = re.compile(
 )
 _UP_TO = re.compile(r"\s*(?:[-–—]|to|and|or|through)\s*", re.I)
 _POWERS = {"2": 2, "3": 3, "²": 2, "³": 3}
+_EXPONENT = re.compile(r"[eE]([-+]?\d+)$")
+LONGEST = 400
+"""Most characters of a number, and largest exponent, that are computed: `10**999999999` alone
+would hold the process for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +89,13 @@ class Quantity:
     end: int
     number: Fraction = Fraction(0)
     """The number as written, whatever its unit."""
+    spelling: str = ""
+    """The characters of a number that is too long to compute, which is equal to itself only."""
 
     @property
     def key(self) -> str:
         """The same for every way of writing the same quantity."""
-        return f"{self.value} {' '.join(f'{base}{power}' for base, power in self.dimension)}"
+        return f"{self.spelling or self.value} {' '.join(f'{base}{power}' for base, power in self.dimension)}"
 
 
 @lru_cache(maxsize=8192)
@@ -117,12 +123,20 @@ def _read(text: str) -> Iterator[Quantity]:
             value = Fraction(_ORDINALS[number["nth"].lower()])
             yield Quantity(value, ORDINAL, number.start(), number.end(), value)
             continue
-        value = _value(number)
+        spelling = number[0] if _is_too_long(number["digits"] or "") else ""
+        value = Fraction(0) if spelling else _value(number)
         if number["ordinal"]:
-            yield Quantity(value, ORDINAL, number.start(), number.end(), value)
+            yield Quantity(value, ORDINAL, number.start(), number.end(), value, spelling)
             continue
         factor, dimension, done = _unit_after(text, number.end())
-        yield Quantity(value * factor, dimension, number.start(), done, value)
+        yield Quantity(value * factor, dimension, number.start(), done, value, spelling)
+
+
+def _is_too_long(digits: str) -> bool:
+    if len(digits) > LONGEST:
+        return True
+    exponent = _EXPONENT.search(digits)
+    return exponent is not None and abs(int(exponent[1])) > LONGEST
 
 
 def _value(number: re.Match[str]) -> Fraction:
