@@ -15,7 +15,7 @@ from quire.api import guards
 from quire.api.app import create_app
 from quire.compose import Services
 from quire.settings import ServeOptions
-from tests.api.serving import ASKED, ORIGIN, serving
+from tests.api.serving import ASKED, ORIGIN, limits, serving
 
 JSON = {"content-type": "application/json"}
 PROBLEM = "application/problem+json"
@@ -156,6 +156,51 @@ async def test_a_chunked_body_is_cut_off_at_the_limit_over_a_real_socket(tiny: S
     assert '"code":"BodyTooLarge"' in refused
     assert "connection: close" in refused.lower()
     assert taken.startswith("HTTP/1.1 422 "), "a short one is read and found to be no question"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS", "PATCH", "QUERY"])
+async def test_a_body_is_cut_off_at_the_limit_whatever_the_method(
+    tiny: Services, method: str
+) -> None:
+    """Nothing reads the body of a GET, so nothing may gather it either."""
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 100_000_000:
+            sent += 65_536
+            yield b"[" * 65_536
+
+    async with serving(tiny, **limits(local=True)) as client:
+        reply = await client.request(method, "/threads", content=endless())
+        short = await client.request("GET", "/books", content=b'{"session_id": "mine"}')
+
+    assert reply.status_code == 413
+    assert sent < 2 * guards.THROWN_AWAY
+    assert short.status_code == 200
+
+
+@pytest.mark.parametrize("method", ["BREW", "A" * 60_000])
+async def test_a_method_that_http_does_not_know_is_refused_and_not_remembered(
+    client: httpx.AsyncClient, method: str
+) -> None:
+    reply = await client.request(method, "/health")
+    figures = (await client.get("/metrics")).text
+
+    assert_shape(reply, 501, "UnknownMethod")
+    assert 'method="other"' in figures
+    assert method[:100] not in figures
+
+
+async def test_a_request_keeps_the_id_that_it_comes_with(client: httpx.AsyncClient) -> None:
+    kept = await client.get("/nowhere", headers={"X-Request-ID": "edge-7f3a.42"})
+    others = [
+        await client.get("/nowhere", headers={"X-Request-ID": wrong})
+        for wrong in ("", "two words", "x" * 129, 'a"b')
+    ]
+
+    assert kept.headers["x-request-id"] == kept.json()["request_id"] == "edge-7f3a.42"
+    assert all(one.headers["x-request-id"].startswith("req_") for one in others)
 
 
 async def _send(port: int, *, chunks: int) -> str:

@@ -11,7 +11,7 @@ from quire.answer.options import AnswerOptions
 from quire.compose import Services
 from quire.testing import build_services
 from quire.testing.scripted import streams
-from tests.api.serving import ASKED, serving
+from tests.api.serving import ASKED, limits, serving
 from tests.api.sse import parse_sse
 
 JSON = {"content-type": "application/json"}
@@ -55,10 +55,13 @@ def services(tiny_copy: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Serv
 
 
 @pytest.mark.parametrize("bad", [r"light\u0000house", r"light\ud800house", r"\udfff\ud800house"])
+@pytest.mark.parametrize("limited", [False, True])
 async def test_what_cannot_be_kept_is_refused_wherever_it_is_sent(
-    services: Services, bad: str
+    services: Services, bad: str, limited: bool
 ) -> None:
-    async with serving(services) as client:
+    # Limits look for the conversation in the body, before the route does.
+    counted = limits(local=limited, per_ip="", per_session="1000/hour")
+    async with serving(services, **counted) as client:
         now = datetime.now(UTC).isoformat()
         for method, path, body in SENT:
             timed = {**body, "timestamp": now} if path.startswith("/workflows") else body
@@ -66,6 +69,23 @@ async def test_what_cannot_be_kept_is_refused_wherever_it_is_sent(
             reply = await client.request(method, path, content=content, headers=JSON)
 
             assert (reply.status_code, reply.json().get("code")) == (422, "InvalidRequest"), content
+
+
+NAMES = ("session_id", "thread_id", "conversation_id", "sessionId", "conversationId")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_half_a_character_in_a_conversations_id_is_refused_where_it_is_counted(
+    tiny: Services, name: str
+) -> None:
+    content = json.dumps(ASKED)[:-1] + rf', "{name}": "\ud800"}}'
+    async with serving(tiny, **limits(local=True)) as client:
+        replies = [
+            await client.request(method, path, content=content, headers=JSON)
+            for method, path in (("POST", "/chat/run"), ("PATCH", f"/threads/{SESSION}"))
+        ]
+
+    assert [reply.status_code for reply in replies] == [422, 422]
 
 
 @pytest.mark.parametrize("bad", ["light%00house", "light%ED%A0%80house", "light%FFhouse"])

@@ -16,7 +16,7 @@ from quire.access.keys import Scope as KeyScope
 from quire.access.limits import Kind, Limiter, Standing
 from quire.access.ring import Keyring
 from quire.api.callers import COOKIE, READER, Caller, caller_of, client_address, identify
-from quire.api.guards import BodyLimit, Recovery, RequestId
+from quire.api.guards import BodyLimit, KnownMethods, Recovery, RequestId
 from quire.api.observed import Observed
 from quire.api.page import page_paths
 from quire.api.problems import refusal
@@ -71,13 +71,14 @@ async def _entitled(
 async def _session(request: Request) -> str:
     """Give the conversation that a request names, in its path or its body."""
     named: dict[str, Any] = dict(request.path_params)
-    if body := await request.body():
+    if request.method in ("POST", "PATCH") and (body := await request.body()):
         try:
             said = json.loads(body)
         except (ValueError, RecursionError):
             said = None  # the route says what is wrong with it
         named |= said if isinstance(said, dict) else {}
-    return next((str(named[name]) for name in SESSIONS if named.get(name)), "")
+    texts = (named.get(name) for name in SESSIONS)
+    return next((text for text in texts if text and isinstance(text, str)), "")
 
 
 class Door:
@@ -125,7 +126,9 @@ class Door:
 
         async def count_session(session: str) -> None:
             # Named by its owner too: nobody can use up what is another's.
-            who = hashlib.sha256(f"{caller.owner}\n{session}".encode()).hexdigest()
+            # JSON can hold half a character, which the route refuses and UTF-8 cannot write.
+            named = f"{caller.owner}\n{session}".encode(errors="surrogatepass")
+            who = hashlib.sha256(named).hexdigest()
             await _note(limiter, standings, "session", who)
 
         state["count_session"] = count_session
@@ -224,5 +227,6 @@ def hang_door(app: FastAPI, access: Access, settings: Settings) -> None:
     app.add_middleware(Door, access=access, settings=settings)
     app.add_middleware(Recovery)
     app.add_middleware(Cors, ring=access.ring, origins=settings.serve.cors_origins)
+    app.add_middleware(KnownMethods)
     app.add_middleware(Observed)
     app.add_middleware(RequestId)

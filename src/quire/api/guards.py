@@ -1,6 +1,7 @@
 """What every request passes before a route sees it: an id, a limit on its body, a last catch."""
 
 import asyncio
+import re
 from email.message import Message as Mail
 from uuid import uuid4
 
@@ -17,8 +18,16 @@ THROWN_AWAY = 1_000_000
 bytes still coming is reset, and the sender never sees why."""
 
 
+METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"}
+)
+"""Methods that HTTP knows. Any other word can stand in a request's first line."""
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_REQUEST_ID = re.compile(r"[\w.-]{1,128}", re.ASCII)
+
+
 class RequestId:
-    """Gives each request an id, and returns it as `X-Request-ID`."""
+    """Gives each request an id, its own if it has one, and returns it as `X-Request-ID`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -28,7 +37,8 @@ class RequestId:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope["request_id"] = f"req_{uuid4().hex}"
+        sent = Headers(scope=scope).get("x-request-id", "")
+        scope["request_id"] = sent if _REQUEST_ID.fullmatch(sent) else f"req_{uuid4().hex}"
         header = (b"x-request-id", scope["request_id"].encode())
 
         async def marked(message: Message) -> None:
@@ -41,6 +51,23 @@ class RequestId:
             await self._app(scope, receive, marked)
         finally:
             REQUEST_ID.reset(token)
+
+
+class KnownMethods:
+    """Refuses methods that HTTP does not know, before anything can remember their names."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != "http" or scope["method"] in METHODS:
+            await self._app(scope, receive, send)
+            return
+        refused = Refused(
+            501, "UnknownMethod", "HTTP has no such method.", "Use GET, POST, PATCH or DELETE."
+        )
+        await _refuse(refused, scope, receive, send)
 
 
 class Recovery:
@@ -75,7 +102,10 @@ class Refused(Exception):
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, too slow or no JSON before anything parses them."""
+    """Refuses bodies that are too large, too slow or no JSON before anything parses them.
+
+    The limit is for every method: a GET may come with a body, too, though nothing here reads it.
+    """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -83,7 +113,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:
@@ -130,7 +160,7 @@ class BodyLimit:
         if size > self._limit:
             raise self._too_large()
         body = b"".join(parts)
-        if body:
+        if body and scope["method"] in WITH_BODY:
             _check_media(headers)
         return body
 

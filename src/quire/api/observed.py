@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quire.api.guards import METHODS
 from quire.telemetry.metrics import LIMITED, REQUEST_SECONDS, REQUESTS, exposition
 
 LOG = logging.getLogger("quire.requests")
@@ -39,7 +40,9 @@ class Observed:
             self._note(scope, status, perf_counter() - begun)
 
     def _note(self, scope: Scope, status: str, seconds: float) -> None:
-        method, route = scope["method"], getattr(scope.get("route"), "path", "none")
+        # A closed set: each label value is kept for as long as the process runs.
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        route = getattr(scope.get("route"), "path", "none")
         REQUESTS.labels(method, route, status).inc()
         REQUEST_SECONDS.labels(route).observe(seconds)
         if status == TOO_MANY:
