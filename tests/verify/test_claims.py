@@ -4,6 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from quire.prose.sentences import Span
+from quire.verify import claims
 from quire.verify.claims import Piece, PieceReader, split_pieces
 
 PARTS = (
@@ -248,3 +250,40 @@ def test_signs_without_ink_change_nothing(text: str, sign: str, at: int) -> None
 @pytest.mark.parametrize("text", ["", "  \n\n ", "[1]", "[1] [2]\n"])
 def test_nothing_but_marks_gives_no_piece(text: str) -> None:
     assert split_pieces(text) == ()
+
+
+LOOPS = [" word", " e.g.", " [1", " `a", " $x", " a.", "[a](", "- a\n", "\n| a |", " [1] and [2]"]
+
+
+@pytest.mark.parametrize("delta", LOOPS)
+def test_a_model_that_loops_is_read_in_proportion_to_what_it_says(
+    delta: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = claims.split_spans
+    read = 0
+
+    def counted(text: str) -> tuple[Span, ...]:
+        nonlocal read
+        read += len(text)
+        return split(text)
+
+    monkeypatch.setattr(claims, "split_spans", counted)
+    reader = PieceReader()
+    pieces = [piece for _ in range(4096) for piece in reader.feed(delta)] + [*reader.finish()]
+
+    said = 4096 * len(delta)
+    assert read <= 100 * said, "splitting all of it again for each word would read it 2,000 times"
+    if delta in (" word", " e.g.", " `a", " $x", " a."):
+        assert all(len(piece.text) <= claims.LONGEST + 500 for piece in pieces)
+    assert "".join(f"{p.lead}{p.text}" for p in pieces).count("word") == delta.count("word") * 4096
+
+
+def test_what_a_cut_off_sentence_leaves_unread_is_read_on() -> None:
+    reader = PieceReader()
+    looping = "".join(f" {number}x" for number in range(3000))
+    pieces = [piece for delta in looping.split("x") for piece in reader.feed(f"{delta}x")]
+    pieces += [*reader.feed("\n\nThe lens is made of glass. [2]\n"), *reader.finish()]
+
+    said = " ".join(piece.text for piece in pieces).replace("x", "").split()
+    assert said[:3000] == [str(number) for number in range(3000)]
+    assert (pieces[-1].text, pieces[-1].marks) == ("The lens is made of glass.", (2,))

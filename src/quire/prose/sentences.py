@@ -1,6 +1,7 @@
 """Where sentences begin and end, by exact offsets into the text."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,16 +14,21 @@ _ABBREVIATION = re.compile(
     r"|Dr|Mr|Mrs|Ms|Prof|St|Inc|Ltd|Jr|Sr|Ref|Refs|Tab|App|Def|Thm|min|max|incl|est|Jan|Feb|Mar|Apr"
     r"|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z])\.$"
 )
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*(?=\s|$)")
-INLINE = r"(?<!`)(`+)(?!`)(?:.|\n)+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
+_LONGEST_ABBREVIATION = 8
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_`]*+(?:\[\^?[\w, -]+\])*+(?=\s|$)")
+_NEXT_WORD = re.compile(r"\s*+")
+INLINE = r"(?<!`)(`++)[\s\S]+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
 """Code and math within a line; code ends at as many backticks as began it."""
-_PROTECTED = re.compile(rf"{INLINE}|\]\([^)\s]*\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]")
+# An address ends where another begins: without that, each `](` would be read to the end of the text.
+_PROTECTED = re.compile(
+    rf"{INLINE}|\]\((?:[^)\s\]]|\](?!\())*+\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
+)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 _NUMBER = re.compile(r"^[ \t]*(\d+)[.)][ \t]+")
 _ADMONITION = re.compile(r"^[ \t]*:{3,}")
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*$")
+_RULE = re.compile(r"^[ \t]*+\|?[ \t]*+:?-{2,}+[-:| \t]*+$")
 _LEAD = re.compile(r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
 
 
@@ -145,21 +151,34 @@ def _inside(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
         return
     lead = _LEAD.match(text, start, end)
     start = lead.end() if lead else start
-    hidden = [(m.start(), m.end()) for m in _PROTECTED.finditer(text, start, end)]
+    hidden = [m.span() for m in _PROTECTED.finditer(text, start, end)]
     begin = start
     for match in _END.finditer(text, start, end):
         stop = match.end()
-        if any(a < match.start() < b for a, b in hidden):
+        if _is_within(match.start(), hidden):
             continue
-        if match[0].startswith(".") and _ABBREVIATION.search(text, begin, match.start() + 1):
+        if match[0].startswith(".") and _ends_short(text, begin, match.start() + 1):
             continue
-        following = text[stop:end].lstrip()
-        if following and following[0].islower() and not following.startswith("http"):
+        after = _NEXT_WORD.match(text, stop, end)
+        at = after.end() if after else stop
+        following = text[at : min(end, at + 4)]
+        if following[:1].islower() and following != "http":
             continue
         yield _trimmed(text, begin, stop, kind)
         begin = stop
     if text[begin:end].strip():
         yield _trimmed(text, begin, end, kind)
+
+
+def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
+    """Whether a place is inside of one of the spans, which are in order and do not overlap."""
+    before = bisect_left(spans, (place, 0)) - 1
+    return before >= 0 and place < spans[before][1]
+
+
+def _ends_short(text: str, begin: int, end: int) -> bool:
+    """Whether an abbreviation ends here; of the sentence, only its end is looked at."""
+    return _ABBREVIATION.search(text, max(begin, end - _LONGEST_ABBREVIATION), end) is not None
 
 
 def _trimmed(text: str, start: int, end: int, kind: Kind) -> Span:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from quire.prose.plain import INVISIBLE
 from quire.prose.sentences import INLINE, Kind, Span, split_spans
 
-_LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*(?:[,;&–-]|,?\s*and)\s*\d{1,3})*"
+_LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*+(?:[,;&–-]|(?:,\s*+)?and)\s*+\d{1,3})*"
 """Numbers of passages; `[0, 1]` is an interval."""
 _WORD = r"(?:see\s+)?(?:sources?|passages?|references?|refs?\.?|citations?)\s*:?\s*#?"
 _MARKS = (
@@ -26,6 +26,10 @@ _OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
 _TITLE = re.compile(r"^[ \t]*(:{3,}[^\n]*\w[^\n]*?)[ \t]*$", re.M)
 _BETWEEN_ROWS = re.compile(r"\s*(?:\|[-:| \t]*\s*)?")
 _BLANK_LINE = re.compile(r"[ \t]*\n[ \t]*\n")
+LONGEST = 4_000
+"""A sentence that has not ended after so many characters is cut: a model that loops ends none."""
+OFTEN = 500
+"""Up to so many characters held, each word that comes may complete a piece at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +55,58 @@ class Piece:
 
 
 class PieceReader:
-    """Cuts a stream of text into pieces; a piece is given once nothing can be added to it."""
+    """Cuts a stream of text into pieces; a piece is given once nothing can be added to it.
+
+    What is held is split again as it grows, the longer it is the less often, so that reading takes
+    time in proportion to the text.
+    """
 
     def __init__(self) -> None:
         self._held = ""
         self._done = 0
+        self._next = 0
+        """How much has to be held before it is split again."""
 
     def feed(self, text: str) -> Iterator[Piece]:
         """Take more text and give the pieces it completes."""
         # What has no ink could part a word or a number that the reader sees whole.
         self._held += INVISIBLE.sub("", text)
+        if len(self._held) < self._next:
+            return
+        self._next = len(self._held) + max(0, len(self._held) - OFTEN) // 16
         open_from = _open_from(self._held)
+        spans = _joined(self._held)
+        is_prose = bool(spans) and spans[-1].kind in ("sentence", "item")
+        overdue = is_prose and len(self._held) - self._done > LONGEST
         # The last span may go on, and the one before it may still get its mark.
-        for span in _joined(self._held)[:-1]:
-            if span.end > open_from or _MARK_TO_COME.fullmatch(self._held, span.end):
+        for span in spans[:-1]:
+            goes_on = span.end > open_from or _MARK_TO_COME.fullmatch(self._held, span.end)
+            if goes_on and not overdue:
                 break
             yield from self._release(span)
         if _BLANK_LINE.match(self._held, self._done):
             # What follows is a block of its own: what came before says nothing about it.
-            self._held, self._done = self._held[self._done :], 0
+            self._forget()
+        elif overdue:
+            yield from self._cut(spans[-1])
+
+    def _cut(self, last: Span) -> Iterator[Piece]:
+        """Give the words of a sentence that is longer than any, so that no more of it is held."""
+        start = max(self._done, last.start)
+        if last.end - start <= LONGEST:
+            return
+        end = max(self._held.rfind(sign, start, last.end) for sign in " \n")
+        yield from self._release(Span(start, end if end > start else last.end, last.kind))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._held, self._done, self._next = self._held[self._done :], 0, 0
 
     def finish(self) -> Iterator[Piece]:
         """Give what is left at the end of the text."""
         for span in _joined(self._held):
             yield from self._release(span)
-        self._held, self._done = "", 0
+        self._held, self._done, self._next = "", 0, 0
 
     def _release(self, span: Span) -> Iterator[Piece]:
         if span.start < self._done:
