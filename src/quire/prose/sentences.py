@@ -19,7 +19,7 @@ _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_`]*+(?:\[\^?[\w, -]+\]
 _NEXT_WORD = re.compile(r"\s*+")
 INLINE = r"(?<!`)(`++)[\s\S]+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
 """Code and math within a line; code ends at as many backticks as began it."""
-# An address ends where another begins: without that, each `](` would be read to the end of the text.
+# An address ends where another begins: else each `](` would be read to the end of the text.
 _PROTECTED = re.compile(
     rf"{INLINE}|\]\((?:[^)\s\]]|\](?!\())*+\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
 )

@@ -96,7 +96,9 @@ _BOUND = re.compile(
     re.I,
 )
 _MATH = re.compile(r"(?<!\\)\$(?=\S)([^$\n]+?)(?<=\S)\$(?!\d)")
-_LINK = re.compile(r"\]\(\s*([^)]*?)\s*\)|<((?:https?|mailto):[^>\s]+)>|(https?://[^\s)>\]]+)")
+_LINK = re.compile(
+    r"\]\(((?:[^)\]]|\](?!\())*+)\)|<((?:https?|mailto):[^<>\s]+)>|(https?://[^\s)>\]]+)"
+)
 _NAME = re.compile(
     r"(?<![\w'’])(?:[A-Za-z]*[a-z\d][A-Z]\w*|[A-Z]{2,}\w*|[A-Za-z]+\d\w*|\w+(?:[_/]\w+)+"
     r"|[B-HJ-Zb-z](?![\w'’.]))"
@@ -280,7 +282,7 @@ def _names(claim: str, evidence: str) -> Iterator[Disagreement]:
             continue
         yield Disagreement("name", name, rivals[0] if rivals else "")
     for link in _LINK.finditer(claim):
-        target = next(part for part in link.groups() if part is not None)
+        target = next(part for part in link.groups() if part is not None).strip()
         if target not in evidence:
             yield Disagreement("link", target, "")
 

@@ -11,9 +11,9 @@ A_KEY = "[withheld: it looks like a secret]"
 TOLD = "[withheld: the model's own instructions]"
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|qk|ghp|gho|ghs|glpat|xox[abprs]|hf)[-_][\w-]{12,}|\bAKIA[0-9A-Z]{12,}|\bAIza[\w-]{20,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|\b\w+://[^\s/:@]+:[^\s/@]+@"
-    r"|\b(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])(?=[\w+/=-]*[A-Z])[\w+/=-]{32,}"
-    r"|\b\w*(?:KEY|TOKEN|SECRET|PASSWORD)\w*\s*[=:]\s*\S+"
+    r"|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|\b\w+://[^\s/:@]+:[^\s/@]+@"
+    r"|(?<![\w+/=-])(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])(?=[\w+/=-]*[A-Z])[\w+/=-]{32,}"
+    r"|\b\w{0,64}(?:KEY|TOKEN|SECRET|PASSWORD)\w{0,64}+\s*+[=:]\s*\S+"
 )
 
 

@@ -19,8 +19,11 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one})" for one in patterns), re.I | re.M)
 
 
+_LINE = r"^[^\w\n]*"
+"""The beginning of a line; signs before it belong to the line before, which begins by itself."""
 _STARTS = (
-    r"(?:^[\W_]*|[,;:.!?—–|]\s*|\b(?:and|then|please|just|must|should|shall|will|has to|have to"
+    r"(?:^(?:[^\w\n]|_)*|[,;:.!?—–|]\s*"
+    r"|\b(?:and|then|please|just|must|should|shall|will|has to|have to"
     r"|is to|are to|do not|don['’]t|never|always|first|instead|to be|now|the AI|you)\s+)"
 )
 _ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?|messages?|quer(?:y|ies)|questions?|prompts?)"
@@ -29,7 +32,7 @@ _PROGRAM = _any(
     r"\b(?:LLMs?|GPT(?:-\d)?|chat ?bots?|bots?|assistants?|(?:large )?language models?)\b",
     r"\bAIs?(?: systems?| agents?)?\s*[,:]|\b(?:the|any|every|an) AI\b",
     r"\banswering (?:software|system|engine|machine)s?\b|\bautomat(?:ed|ic) readers?\b",
-    r"(?:^\W*|\bhey |\bdear )models?\s*[,:]",
+    rf"(?:{_LINE}|\bhey |\bdear )models?\s*[,:]",
 )
 """Who is spoken to."""
 _ACT = _any(
@@ -68,14 +71,16 @@ _PLAIN = _any(
     r"\b(?:dear|hello|hey|attention),? (?:all )?(?:AIs?|assistants?|chat ?bots?|bots?|models?)\b",
     r"\bpretend (?:to be|that you are|you are)\b",
     r"\bimagine you are (?:an? (?:AI|bot)\b|(?-i:[A-Z]))",
-    r"(?:^\W*|[.!?:;]\s*)act as \S+ and\b|\bgreet the readers?\b",
+    rf"(?:{_LINE}|[.!?:;]\s*)act as \S+ and\b|\bgreet the readers?\b",
     r"\bfrom now on,? you\b|\byou are no longer an?\b|\byour (?:name|task|job|role) (?:is|has)\b",
     r"\bif you are an? (?:AI|assistant|bot|chat ?bot|LLM|(?:language )?model)\b",
-    r"\byour (?:\w+ )?(?:persona|identity)\b|(?:^\W*|[.!?:;]\s*)you are (?-i:[A-Z])[\w-]+, an?\b",
-    rf"\|\s*{_ANSWERS}\s*\|(?=[^\0]*\|\s*(?:anything|everything|whatever)\b)",
+    r"\byour (?:\w+ )?(?:persona|identity)\b",
+    rf"(?:{_LINE}|[.!?:;]\s*)you are (?-i:[A-Z])[\w-]+, an?\b",
+    rf"\|\s*{_ANSWERS}\s*\|(?=[^\0]{{0,600}}\|\s*(?:anything|everything|whatever)\b)",
     r"\byou are now (?:called|named|in \w+ mode|an? \w+ (?:assistant|bot|AI))\b",
     r"\bwhen(?:ever)? (?:you are|you're|someone|anyone|the reader) (?:is )?ask(?:ed|s)\b",
-    r"(?:^\W*|[.!?:]\s*)(?:tell|greet|direct|persuade|convince|show) (?:the|every|all) readers?\b",
+    rf"(?:{_LINE}|[.!?:]\s*)(?:tell|greet|direct|persuade|convince|show) (?:the|every|all)"
+    r" readers?\b",
 )
 """What is meant for nobody else."""
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|`[^`]*`|‘[^’]*’")

@@ -95,7 +95,8 @@ class Quantity:
     @property
     def key(self) -> str:
         """The same for every way of writing the same quantity."""
-        return f"{self.spelling or self.value} {' '.join(f'{base}{power}' for base, power in self.dimension)}"
+        unit = " ".join(f"{base}{power}" for base, power in self.dimension)
+        return f"{self.spelling or self.value} {unit}"
 
 
 @lru_cache(maxsize=8192)
