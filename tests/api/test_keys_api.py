@@ -40,7 +40,10 @@ async def test_a_service_on_loopback_without_keys_lets_its_operator_do_everythin
 
 async def test_what_a_proxy_passes_on_is_not_the_operator(services: Services) -> None:
     async with serving(services) as client:
-        for header in ("X-Forwarded-For", "Forwarded"):
+        for header in (
+            *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via"),
+            *("X-Real-IP", "CF-Connecting-IP", "True-Client-IP"),
+        ):
             reply = await client.get("/threads", headers={header: "203.0.113.9"})
 
             assert reply.status_code == 401
@@ -55,7 +58,11 @@ async def test_an_open_service_on_loopback_may_be_called_by_every_name_of_loopba
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "192.0.2.1", "[", ""]
+    "host",
+    [
+        *("evil.example", "evil.example:8000", "localhost.evil.example", "192.0.2.1", "[", ""),
+        *("evil@localhost", "localhost#x", "localhost/x", "localhost:80:80", "localhost?"),
+    ],
 )
 async def test_a_site_whose_name_is_made_to_mean_this_machine_reads_nothing(
     services: Services, host: str
@@ -132,6 +139,19 @@ async def test_a_key_that_expired_or_was_revoked_opens_nothing_and_leaves_nothin
     assert before.status_code == 200
     assert [reply.status_code for reply in after] == [401, 401]
     assert without.status_code == 401
+
+
+async def test_revoking_the_last_key_opens_nothing(services: Services) -> None:
+    secret = await new_key(services, "admin")
+    async with serving(services) as client:
+        before = await client.get("/answers", headers=bearer(secret))
+        await build_keys(services.settings).revoke("key 0", datetime.now(UTC))
+        after = [await client.get(path) for path in ("/answers", "/metrics", "/threads")]
+    async with serving(services) as client:
+        restarted = await client.get("/answers")
+
+    assert before.status_code == 200
+    assert [reply.status_code for reply in (*after, restarted)] == [401] * 4
 
 
 async def test_every_route_but_the_open_ones_needs_a_key_and_says_so(services: Services) -> None:

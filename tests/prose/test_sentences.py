@@ -1,4 +1,5 @@
 import re
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -220,3 +221,14 @@ def test_spans_are_in_order_inside_the_text_and_leave_out_only_markup(text: str)
         assert span.of(text) == span.of(text).strip()
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     assert not [gap for gap in gaps if any(c.isalnum() for c in MARKUP.sub("", gap))]
+
+
+@pytest.mark.parametrize(
+    "sign", ["e.g. ", ". A", "[a](", "](", ".", "`a ``b ", "$a ", "http://.", " ", "--- ", "Fig. 1"]
+)
+def test_a_long_text_is_split_in_time_that_grows_with_its_length(sign: str) -> None:
+    begun = process_time()
+    split_spans((sign * 100_000)[:100_000] + "x")
+
+    # A tenth of a second or two; what looks at all of the text for each sign takes minutes.
+    assert process_time() - begun < 20

@@ -14,8 +14,8 @@ class AccessOptions(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     mode: Literal["auto", "keys", "open"] = "auto"
-    """Who needs a key: `auto` everyone, except where there is no key and the service listens on
-    loopback only; `keys` everyone; `open` nobody who only asks."""
+    """Who needs a key: `auto` everyone, except where there never was a key and the service listens
+    on loopback only; `keys` everyone; `open` nobody who only asks."""
     refresh_seconds: float = Field(5.0, ge=0, le=3600)
     """After how long a key that was revoked is noticed."""
     allowed_hosts: tuple[str, ...] = ()

@@ -29,13 +29,14 @@ class Keyring:
         self._refresh = refresh_seconds
         self._clock = clock
         self._keys: Mapping[str, Key] | None = None
+        self._ever = False
         self._read_at = 0.0
         self._lock = asyncio.Lock()
 
     @property
-    def has_keys(self) -> bool:
-        """Whether there are keys. One that expired counts: time alone must not open a door."""
-        return bool(self._keys)
+    def had_keys(self) -> bool:
+        """Whether there ever was a key; neither time nor revoking the last one opens a door."""
+        return self._ever
 
     def allows(self, origin: str) -> bool:
         """Tell whether a publishable key that holds names the origin."""
@@ -68,5 +69,6 @@ class Keyring:
                     raise
                 LOG.warning("keys cannot be read, the ones known stay: %s", error.__cause__)
             else:
+                self._ever = self._ever or bool(found)
                 self._keys = {key.digest: key for key in found if key.revoked_at is None}
             self._read_at = self._clock()

@@ -45,14 +45,14 @@ class Checking:
             if NOT_IN_BOOK in written.text:
                 work.declined = True
                 continue
-            piece = without_links(written)
+            piece = await asyncio.to_thread(without_links, written)
             if not piece.text.strip():
                 continue  # a picture, or an address and nothing else
             if piece.kind == "sentence" and work.has_judged(piece.text):
                 continue  # small models go round in circles
             claim, text = await self._judged(work, piece)
-            if self._is_led_astray(work, claim):
-                yield work.withhold(self._told(refused(claim)))
+            if await asyncio.to_thread(self._is_led_astray, work, claim):
+                yield work.withhold(await asyncio.to_thread(self._told, refused(claim)))
                 continue
             if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
                 work.leading.append((text, claim))
@@ -62,7 +62,7 @@ class Checking:
                 work.leading.clear()
                 yield work.release(text + self._warning(work, piece, claim), claim)
             else:
-                yield work.withhold(self._told(claim))
+                yield work.withhold(await asyncio.to_thread(self._told, claim))
 
     def _is_led_astray(self, work: Work, claim: Claim) -> bool:
         """Tell whether a text that was read speaks through the model, instead of the book."""

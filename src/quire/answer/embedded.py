@@ -88,12 +88,13 @@ class EmbeddedModel(Model):
                 type="function_call",
             )
             return call, []
-        ranked = await asyncio.to_thread(
-            self._evidence.rank, question, passages, self._statistics, told=self.told
-        )
-        ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
-        parts = compose_answer(question, ranked)
+        parts = await asyncio.to_thread(self._quote, question, passages)
         return _message("".join(parts)), parts
+
+    def _quote(self, question: str, passages: list[Passage]) -> list[str]:
+        ranked = self._evidence.rank(question, passages, self._statistics, told=self.told)
+        ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
+        return compose_answer(question, ranked)
 
 
 def _read(given: str | list[TResponseInputItem]) -> tuple[str, list[Passage], bool]:

@@ -98,7 +98,7 @@ class Pipeline:
                         async for event in pieces:
                             yield event
 
-                answer = work.conclude(confidence)
+                answer = await asyncio.to_thread(work.conclude, confidence)
                 await self._remember(answer, work)
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
@@ -112,7 +112,7 @@ class Pipeline:
         if question.selected_text is not None:
             return [], await self._select(work, question.selected_text)
         history = await self._history(work)
-        asked = understand(question.text, work.index)
+        asked = await asyncio.to_thread(understand, question.text, work.index)
         told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
             return told, certain(len(work.evidence))

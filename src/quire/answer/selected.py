@@ -88,10 +88,11 @@ async def read_selection(text: str, index: Index, embedder: Embedder) -> Selecte
 
     text = well_formed(text)
 
-    def find() -> Located | None:
-        return locate(index, text, embedder.embed_query(text[:BEGINNING]))
+    def find() -> Selected:
+        located = locate(index, text, embedder.embed_query(text[:BEGINNING]))
+        return Selected(_chunk(text, index.book, embedder), located)
 
-    return Selected(_chunk(text, index.book, embedder), await asyncio.to_thread(find))
+    return await asyncio.to_thread(find)
 
 
 def lacking(question: str, text: str) -> tuple[str, ...]:

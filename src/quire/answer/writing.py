@@ -1,5 +1,6 @@
 """What models write, released once it is proven; where one fails, the next of the list writes."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -138,13 +139,15 @@ class Writing:
         async with aclosing(drafted) as deltas:
             async for delta in deltas:
                 work.wordless = work.wordless and not delta.strip()
-                async for event in self._checking.check(work, reader.feed(delta)):
+                # Aside, as all work on text: however much there is, others are answered meanwhile.
+                pieces = await asyncio.to_thread(list, reader.feed(delta))
+                async for event in self._checking.check(work, pieces):
                     yield event
         if isinstance(model, OutsideModel) and model.broken:
             raise model.broken
         if work.wordless and writer.options and not shown.refusal:
             raise ModelMisbehaved(f"The model {writer.name!r} said nothing.")
-        async for event in self._checking.check(work, reader.finish()):
+        async for event in self._checking.check(work, list(reader.finish())):
             yield event
 
     def _count(self, work: Work, writer: Writer, budget: Budget, before: tuple[int, int]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from starlette.datastructures import Headers
@@ -26,6 +25,16 @@ READER = "X-Quire-Reader"
 COOKIE = "quire_reader"
 _READER_ID = re.compile(r"[\w-]{22,128}", re.ASCII)
 _LOCAL_NETWORK = 64
+_HOST = re.compile(r"(?:\[([\da-f:.]+)\]|([a-z\d._-]+))(?::\d{1,5})?", re.ASCII | re.I)
+PROXY_HEADERS = frozenset(
+    {
+        *("forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host"),
+        *("x-original-forwarded-for", "x-envoy-external-address", "x-amzn-trace-id"),
+        *("true-client-ip", "fastly-client-ip", "fly-client-ip", "cf-connecting-ip", "cf-ray"),
+        "cdn-loop",
+    }
+)
+"""What proxies add to what they pass on, besides headers that begin with `X-Forwarded-`."""
 Kind = Literal["local", "secret", "publishable", "anonymous"]
 
 
@@ -154,9 +163,12 @@ def client_address(scope: AsgiScope, trusted: Sequence[IPv4Network | IPv6Network
 
 def _is_local(headers: Headers, ring: Keyring, settings: Settings) -> bool:
     # What a proxy passes on comes from elsewhere, though the proxy stands on this machine.
-    proxied = "x-forwarded-for" in headers or "forwarded" in headers
-    loopback = is_loopback(settings.serve.host) and not proxied
-    return settings.access.mode == "auto" and loopback and not ring.has_keys
+    loopback = is_loopback(settings.serve.host) and not _is_proxied(headers)
+    return settings.access.mode == "auto" and loopback and not ring.had_keys
+
+
+def _is_proxied(headers: Headers) -> bool:
+    return any(name in PROXY_HEADERS or name.startswith("x-forwarded-") for name in headers)
 
 
 def _check_host(headers: Headers, allowed: Sequence[str], *, local: bool) -> None:
@@ -173,10 +185,8 @@ def _check_host(headers: Headers, allowed: Sequence[str], *, local: bool) -> Non
 
 def _host(headers: Headers) -> str:
     """Give the name that the service was called by, without its port."""
-    try:
-        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(headers.get("host", ""))
+    return (found[1] or found[2]).lower() if found else ""
 
 
 async def _key(headers: Headers, ring: Keyring, origin: str, *, needed: bool) -> Key | None:

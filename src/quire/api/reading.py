@@ -17,8 +17,11 @@ from pydantic import BaseModel
 from quire.api.callers import book_for, caller_of
 from quire.api.door import needs
 from quire.domain import Chunk
-from quire.errors import UnknownPage
+from quire.errors import AnswerTimedOut, UnknownPage
 from quire.index.shelf import Shelf
+
+RENDER_SECONDS = 30.0
+"""How long one page may take to become HTML."""
 
 
 class BookSummary(BaseModel):
@@ -61,8 +64,13 @@ def reading_router(library: Shelf) -> APIRouter:
         chunks = await asyncio.to_thread(lambda: library.open(named).page(source_file))
         if not chunks:
             raise UnknownPage(f"The book {book!r} has no page {source_file!r}.")
+        try:
+            async with asyncio.timeout(RENDER_SECONDS):
+                page = await asyncio.to_thread(render_page, chunks)
+        except TimeoutError as error:
+            raise AnswerTimedOut("The page takes too long to show.") from error
         policy = "default-src 'none'; style-src 'self'; form-action 'none'"
-        return HTMLResponse(render_page(chunks), headers={"Content-Security-Policy": policy})
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     return router
 

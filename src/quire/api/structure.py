@@ -110,7 +110,7 @@ def structure_router(library: Shelf) -> APIRouter:
         book: str, request: Request, depth: Annotated[int, Query(ge=0, le=20)] = 20
     ) -> TableOfContents:
         """Show how a book is built; `depth` levels below its parts or chapters."""
-        return _contents(await opened(request, book), depth)
+        return await asyncio.to_thread(_contents, await opened(request, book), depth)
 
     @router.get("/books/{book}/sections/{section:path}")
     async def read_section(

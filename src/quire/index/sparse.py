@@ -6,7 +6,6 @@ Made on our side, they are the same for the embedded engine and for a server.
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from zlib import crc32
 
 from quire.prose.terms import terms
@@ -23,7 +22,6 @@ class SparseWeights:
     values: list[float]
 
 
-@lru_cache(maxsize=65536)
 def _dimension(term: str) -> int:
     return crc32(term.encode())
 

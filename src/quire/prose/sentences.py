@@ -4,8 +4,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
+
+from quire.prose.remembered import remembered
 
 Kind = Literal["sentence", "item", "row", "code", "math", "heading"]
 
@@ -45,7 +46,7 @@ class Span:
         return text[self.start : self.end]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def split_spans(text: str) -> tuple[Span, ...]:
     """Split Markdown into sentences, list items, table rows, code blocks and formulas.
 

@@ -9,6 +9,8 @@ from threading import Lock
 
 from Stemmer import Stemmer
 
+from quire.prose.remembered import remembered
+
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _CAMEL = re.compile(r"[a-z][A-Z]")
@@ -38,6 +40,8 @@ STOPWORDS = frozenset(
 _SHORTENED = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
 _NOT = ("can't", "won't", "shan't", "ain't")
 
+LONGEST_WORD = 200
+"""What is longer is no word: it is neither stemmed nor remembered."""
 CAMEL_PART = 3
 """Least length of a word within a word."""
 
@@ -76,14 +80,14 @@ def _is_small(word: str) -> bool:
     return lower in STOPWORDS or _SHORTENED.sub("", lower) in STOPWORDS or lower in _NOT
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def terms(text: str) -> tuple[str, ...]:
     """Give the meaning-carrying stems of `text`, in order, repeats kept."""
     return tuple(
         part
         for word in words(text)
         if not _is_small(word)
-        for part in _expand(word)
+        for part in (_expand(word) if len(word) <= LONGEST_WORD else (word.lower(),))
         if len(part) > 1 or part.isdigit()
     )
 

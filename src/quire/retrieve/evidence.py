@@ -4,11 +4,11 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from threading import Lock
 
 from quire.ports import Reader
 from quire.prose.plain import inline_plain
+from quire.prose.remembered import remembered
 from quire.prose.sentences import Span, split_spans
 from quire.prose.terms import TermStatistics, terms, words
 from quire.retrieve.shortforms import as_asked
@@ -195,7 +195,7 @@ def _is_told(evidence: Evidence, told: str) -> bool:
     return bool(told) and " ".join(inline_plain(evidence.text).split()) in told
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _sentences(passage: str) -> tuple[_Sentence, ...]:
     """Take a passage apart; the next question is often about the same ones."""
     found: list[_Sentence] = []

@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from quire.prose.plain import CODE, inline_plain
+from quire.prose.remembered import remembered
 from quire.prose.terms import STOPWORDS, terms, words
 from quire.verify.quantities import ORDINAL, Quantity, quantities
 
@@ -148,7 +148,7 @@ def disagreements(claim: str, evidence: str) -> list[Disagreement]:
     return found
 
 
-@lru_cache(maxsize=16384)
+@remembered(16384)
 def sequence(text: str) -> tuple[str, ...]:
     """Give the terms of plain text in order, quantities in one spelling, clauses set apart."""
     found: list[str] = []

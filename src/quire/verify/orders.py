@@ -7,10 +7,10 @@ in quotes is not meant: a book about such orders can be asked about them.
 """
 
 import re
-from functools import lru_cache
 from unicodedata import category, normalize
 
 from quire.prose.plain import INVISIBLE
+from quire.prose.remembered import remembered
 from quire.prose.sentences import split_spans
 from quire.prose.terms import words
 
@@ -94,7 +94,7 @@ _LONGEST = 600
 """Orders are short; a listing of a program has all these words somewhere."""
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def is_order(text: str) -> bool:
     """Tell whether a text tells the one who answers what to do, say or be."""
     seen = (text if text.isascii() else _inked(text)).strip()

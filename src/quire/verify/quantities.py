@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from quire.prose.remembered import remembered
+
 Dimension = tuple[tuple[str, int], ...]
 """Base units with their powers, sorted; empty for a bare number."""
 
@@ -99,7 +101,7 @@ class Quantity:
         return f"{self.spelling or self.value} {unit}"
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Give the quantities of a text, in order: digits and number words, ordinals, units, percent.
 

@@ -1,9 +1,9 @@
 """Finding words in a passage: byte-exact offsets, whatever the line breaks."""
 
 import re
-from functools import lru_cache
 
 from quire.prose.plain import INVISIBLE
+from quire.prose.remembered import remembered
 
 _RUN = re.compile(rf"(\s+)|[^\s{INVISIBLE.pattern[1:]}+")
 """White space, or signs with ink."""
@@ -11,7 +11,7 @@ _BEGIN = re.compile(r"(?<!\w)(?<!\d[.,])(?!\s)")
 _END = re.compile(r"(?!\w|[.,]\d)")
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def _folded(text: str) -> tuple[str, tuple[int, ...]]:
     """Fold white space, drop what has no ink; give the text left and where each character was."""
     folded: list[str] = []
