@@ -10,6 +10,7 @@
     + UnknownKey
     + UnknownStream
     + BadSettings
+      - ModelIncomplete
   x IngestError
     + UnsupportedSource
     + UnreadableFile
@@ -113,6 +114,10 @@ class BadSettings(BadRequest):
     """A setting has a value that cannot be used."""
 
     advice = "Correct the setting and start again."
+
+
+class ModelIncomplete(BadSettings):
+    """A model that is named lacks its package or its key."""
 
 
 class IngestError(QuireError):

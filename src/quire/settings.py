@@ -4,6 +4,8 @@ Each setting is an environment variable with the prefix `QUIRE_` (nested ones jo
 line in `quire.toml` beside the working folder.
 """
 
+import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -122,6 +124,7 @@ def read_settings(**overrides: object) -> Settings:
     Raises:
         BadSettings: a value cannot be used; the message names the setting.
     """
+    _check_names()
     try:
         return Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -130,3 +133,20 @@ def read_settings(**overrides: object) -> Settings:
         raise BadSettings(f"{name}: {first['msg']}.") from error
     except ValueError as error:
         raise BadSettings(f"quire.toml cannot be read: {error}.") from error
+
+
+def _check_names() -> None:
+    """See that no variable is one letter away from a setting: it would be ignored without a word.
+
+    Raises:
+        BadSettings: one is.
+    """
+    known = [name.upper() for name in Settings.model_fields]
+    for variable in os.environ:  # noqa: TID251 - this is where configuration is read
+        prefix, _, rest = variable.upper().partition("_")
+        name = rest.split("__")[0]
+        if prefix != "QUIRE" or name in known:
+            continue
+        near = get_close_matches(name, known, 1, cutoff=0.8)
+        if near:
+            raise BadSettings(f"{variable} is not a setting. Did you mean QUIRE_{near[0]}?")

@@ -71,7 +71,7 @@ class SqlKeyStore:
             if not self._upgraded:
                 await upgrade(self._database)
                 self._upgraded = True
-            async with self._database.writing() as connection:
+            async with self._database.writing(durable=True) as connection:
                 yield connection
         except StoreUnavailable:
             self._upgraded = False  # another database may stand there when it is back

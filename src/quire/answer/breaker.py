@@ -20,11 +20,16 @@ class Breaker:
         """Whether the model has failed too often to be relied on."""
         return self.failures >= self.after
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether the model is left alone now; after each rest it is worth a try again."""
+        return self.is_open and self.clock() - self._opened_at < self.rest
+
     def lets_through(self) -> bool:
         """Tell whether the model may be tried now; an open one is tried once a rest."""
         if not self.is_open:
             return True
-        if self.clock() - self._opened_at < self.rest:
+        if self.is_resting:
             return False
         self._opened_at = self.clock()  # the next ones wait for what this one finds
         return True

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from quire.errors import BudgetSpent, ModelMisbehaved, ModelTimedOut
+from quire.folders import make_private
 
 Clock = Callable[[], datetime]
 
@@ -111,7 +112,7 @@ class Spending:
         """Note what an answer took."""
         if not self.limited:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private(self._folder)
         line = f"{tokens} {dollars or 0.0:.6f}\n".encode()
         file = os.open(self._file(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:

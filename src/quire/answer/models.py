@@ -1,5 +1,6 @@
 """Model names to those who write answers, in the order in which they are asked."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,10 +16,11 @@ from quire.answer.embedded import NAME, EmbeddedModel
 from quire.answer.options import LlmOptions, ModelOptions
 from quire.answer.outside import OutsideModel, asks_again
 from quire.answer.providers import Price, nothing, open_litellm, open_openai
-from quire.errors import BadSettings, ModelUnavailable
+from quire.errors import BadSettings, ModelIncomplete, ModelUnavailable
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader
 
+LOG = logging.getLogger("quire.answer")
 ModelFor = Callable[[TermStatistics], Model]
 """Gives the model for one book."""
 BACKOFF = ModelRetryBackoffSettings(initial_delay=0.5, max_delay=8.0, multiplier=2.0, jitter=True)
@@ -71,6 +73,13 @@ class Writers:
     each: tuple[Writer, ...]
     limits: LlmOptions = field(default_factory=LlmOptions)
     spending: Spending = field(default_factory=lambda: Spending(Path()))
+    missing: tuple[str, ...] = ()
+    """Why models of the list are left out: they lack a package or a key."""
+
+    @property
+    def first(self) -> str:
+        """The model that should write, if it can."""
+        return next(name for name in map(str.strip, self.name.split(",")) if name)
 
     def budget(self) -> Budget:
         """Give what one answer may take."""
@@ -80,9 +89,9 @@ class Writers:
         """Look whether anyone can write, without asking.
 
         Raises:
-            ModelUnavailable: all of them failed again and again.
+            ModelUnavailable: all of them failed again and again, and are left alone for now.
         """
-        if all(writer.breaker.is_open for writer in self.each):
+        if all(writer.breaker.is_resting for writer in self.each):
             raise ModelUnavailable(f"No model of {self.name!r} can be used right now.")
 
     async def close(self) -> None:
@@ -99,15 +108,28 @@ def choose_writers(
 ) -> Writers:
     """Find the models that an operator named, separated by commas.
 
+    One that lacks its package or its key is left out, if there is another.
+
     Raises:
-        BadSettings: there is no such model, or something that it needs is missing.
+        BadSettings: there is no such model, or something that all of them need is missing.
     """
     options = options or LlmOptions()
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
         raise BadSettings(f"QUIRE_MODEL names no model; {NAME!r} needs nothing.")
-    each = tuple(_writer(name, evidence, options) for name in dict.fromkeys(listed))
-    return Writers(names, each, options, spending or Spending(Path()))
+    each: list[Writer] = []
+    missing: list[ModelIncomplete] = []
+    for name in dict.fromkeys(listed):
+        try:
+            each.append(_writer(name, evidence, options))
+        except ModelIncomplete as error:
+            missing.append(error)
+    if not each:
+        raise missing[0]
+    told = tuple(str(error) for error in missing)
+    for why in told:
+        LOG.warning("%s Until then, %s answers.", why, each[0].name)
+    return Writers(names, tuple(each), options, spending or Spending(Path()), told)
 
 
 def sole_writer(name: str, model_for: ModelFor, options: LlmOptions | None = None) -> Writers:

@@ -15,7 +15,7 @@ from agents.models.interface import Model
 from openai import AsyncOpenAI, OpenAIError
 
 from quire.answer.options import ModelOptions
-from quire.errors import BadSettings, ModelMisbehaved
+from quire.errors import BadSettings, ModelIncomplete, ModelMisbehaved
 
 MILLION = 1_000_000
 Price = Callable[[int, int], float | None]
@@ -50,7 +50,7 @@ def open_openai(name: str, options: ModelOptions) -> Opened:
     try:
         client = AsyncOpenAI(api_key=_key(options), base_url=options.base_url, max_retries=0)
     except OpenAIError as error:
-        raise BadSettings(
+        raise ModelIncomplete(
             f"QUIRE_MODEL={name!r} needs a key: set OPENAI_API_KEY or QUIRE_LLM__API_KEY, or "
             "QUIRE_LLM__BASE_URL for a server without one."
         ) from error
@@ -90,7 +90,7 @@ def _import_litellm(name: str) -> Any:
     try:
         import litellm
     except ImportError as error:
-        raise BadSettings(
+        raise ModelIncomplete(
             f"QUIRE_MODEL={name!r} needs the package litellm: pip install 'quire[litellm]'."
         ) from error
     litellm.suppress_debug_info = True
@@ -111,7 +111,7 @@ def _check_key(litellm: Any, name: str, model: str, options: ModelOptions) -> No
     # Some providers ask for an address as well, and have one by default.
     keys = [one for one in missing if "KEY" in one]
     if keys:
-        raise BadSettings(
+        raise ModelIncomplete(
             f"QUIRE_MODEL={name!r} needs a key: set {' or '.join(keys)}, or QUIRE_LLM__API_KEY."
         )
 

@@ -107,7 +107,7 @@ class Writing:
 
     def _begin(self, work: Work, writer: Writer) -> None:
         work.begin(writer.name)
-        if writer is not self._writers.each[0]:
+        if writer.name != self._writers.first:
             work.note("embedded_answer" if writer.name == EMBEDDED else "fallback_model")
 
     async def _checked(

@@ -33,7 +33,14 @@ from quire.api.structure import structure_router
 from quire.api.widget import widget_router
 from quire.api.wire import streams_router
 from quire.api.workflows import workflows_router
-from quire.compose import Access, Services, build_access, build_feedback, build_journal
+from quire.compose import (
+    Access,
+    Services,
+    build_access,
+    build_feedback,
+    build_journal,
+    check_space,
+)
 from quire.conversation import ANYONE
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
@@ -43,6 +50,8 @@ from quire.threads.lifecycle import kept_in_order
 from quire.version import __version__
 
 OWN_WORDS = ("metrics", "logs", "operation_spans")
+NEEDED = ("index", "embedder", "redis")
+"""Parts without which no question can be answered; Redis is one only where that is wanted."""
 
 
 def create_app(
@@ -89,7 +98,7 @@ def create_app(
     _add_contracts(app, services, streams)
     for router in _beside_them(services):
         app.include_router(router)
-    app.include_router(health_router(_checks(services, access)))
+    app.include_router(health_router(_checks(services, access), NEEDED))
     app.include_router(metrics_router(counted_in), dependencies=[needs("admin")])
     app.router.routes.append(over_http.route)
     hang_door(app, access, settings)
@@ -145,7 +154,11 @@ def _checks(services: Services, access: Access) -> dict[str, Check]:
     async def model() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
-    checks: dict[str, Check] = {"index": index, "store": services.threads.ping, "embedder": model}
+    async def store() -> None:
+        await services.threads.ping()
+        await asyncio.to_thread(check_space, services.settings)
+
+    checks: dict[str, Check] = {"index": index, "store": store, "embedder": model}
     if services.writers:
         checks["model"] = services.writers[0].check
     # Without Redis each process counts for itself, unless the operator wants nothing without it.

@@ -36,6 +36,7 @@ STATUS: dict[type[QuireError], int] = {
     errors.UnknownKey: 404,
     errors.UnknownStream: 404,
     errors.BadSettings: 500,
+    errors.ModelIncomplete: 500,
     errors.IngestError: 500,
     errors.UnsupportedSource: 422,
     errors.UnreadableFile: 422,

@@ -63,10 +63,13 @@ def main() -> None:
 
     try:
         group(standalone_mode=False)
-    except QuireError as error:
-        click.echo(f"quire: {error}", err=True)
-        if error.advice:
-            click.echo(f"       {error.advice}", err=True)
+    except (QuireError, PermissionError) as error:
+        from quire.cli.options import explained
+
+        said, advice = explained(error)
+        click.echo(f"quire: {said}", err=True)
+        if advice:
+            click.echo(f"       {advice}", err=True)
         sys.exit(1)
     except click.exceptions.Abort:
         click.echo("quire: stopped.", err=True)

@@ -85,10 +85,11 @@ async def _ask(settings: Settings, question: Question) -> None:
     for notice in answer.notices:
         console.print(f"\n{NOTICES[notice]}", highlight=False)
     console.print(
-        f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms; "
-        f"follow up with --thread {answer.thread_id};\n"
+        f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms\n"
+        f"follow up with --thread {answer.thread_id}\n"
         f"its record: quire receipt {answer.id}[/dim]",
         highlight=False,
+        soft_wrap=True,
     )
 
 

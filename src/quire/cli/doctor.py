@@ -16,8 +16,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from quire.cli.options import data_option, settings_from
-from quire.errors import QuireError
+from quire.cli.options import data_option, explained, settings_from
+from quire.errors import BadSettings, QuireError
 from quire.settings import Settings
 from quire.version import __version__
 
@@ -43,11 +43,10 @@ def command(data_dir: Path | None) -> None:
     troubled = False
     for finding in examine(settings):
         mark = "[green]ok[/green]  " if finding.fine else "[red]no[/red]  "
-        console.print(
-            f"{mark}[bold]{finding.name}[/bold]: {escape(finding.detail)}", highlight=False
-        )
+        said = f"{mark}[bold]{finding.name}[/bold]: {escape(finding.detail)}"
+        console.print(said, highlight=False, soft_wrap=True)
         if finding.advice and not finding.fine:
-            console.print(f"      {escape(finding.advice)}", highlight=False)
+            console.print(f"      {escape(finding.advice)}", highlight=False, soft_wrap=True)
         troubled = troubled or not finding.fine
     sys.exit(1 if troubled else 0)
 
@@ -69,14 +68,14 @@ def examine(settings: Settings) -> Iterator[Finding]:
 def _tried(name: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(name, True, look())
-    except QuireError as error:
-        return Finding(name, False, str(error), error.advice)
+    except (QuireError, PermissionError) as error:
+        return Finding(name, False, *explained(error))
 
 
 def _data_folder(settings: Settings) -> Finding:
     folder = settings.data_dir.expanduser()
-    existing = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    existing = next(p for p in (folder, *folder.absolute().parents) if _is_there(p))
+    if not existing.is_dir() or not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
         return Finding(
             "data folder", False, f"{folder} cannot be written", "Set QUIRE_DATA_DIR elsewhere."
         )
@@ -85,14 +84,25 @@ def _data_folder(settings: Settings) -> Finding:
     return Finding("data folder", free > LOW_SPACE, said, "Free some space: 0.5 GB are needed.")
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder above it cannot be read
+        return False
+
+
 def _embedder(settings: Settings) -> str:
     from quire.compose import build_embedder
+    from quire.index.granite import check_prepared
 
     embedder = build_embedder(settings)
     begun = perf_counter()
-    width = len(embedder.embed_query("ready"))
     if settings.embedder == "embedded":
-        return f"{embedder.id}, {width} wide, weights checked"
+        width = len(embedder.embed_query("ready"))
+        checked = check_prepared(settings.data_dir.expanduser() / "models")
+        weights = "checked" if checked else "not checked: an earlier version prepared them"
+        return f"{embedder.id}, {width} wide, weights {weights}"
+    width = len(embedder.embed_query("ready"))
     took = 1000 * (perf_counter() - begun)
     return f"{embedder.id}, {width} wide{_address(settings)}, answered in {took:.0f} ms"
 
@@ -125,18 +135,25 @@ def _reader() -> str:
 
 
 def _books(settings: Settings) -> str:
-    from quire.compose import build_library
+    from quire.compose import books_folder, build_library
 
     library = build_library(settings)
     try:
         manifests = library.books()
-        for manifest in manifests:
-            library.open(manifest.book)
+        # Also what is not listed since its index cannot be read.
+        kept = [] if settings.index_url else _kept_in(books_folder(settings))
+        for book in dict.fromkeys([*(manifest.book for manifest in manifests), *kept]):
+            library.open(book)
     finally:
         library.close()
     listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
     said = "; ".join(listed) or "none yet; run `quire ingest PATH`"
     return f"on {library.where}: {said}" if settings.index_url else said
+
+
+def _kept_in(folder: Path) -> list[str]:
+    books = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [book.name for book in books if (book / "current").exists()]
 
 
 def _model(settings: Settings) -> str:
@@ -160,19 +177,29 @@ def _model(settings: Settings) -> str:
 
     async def look_at_all() -> str:
         try:
-            return "; then ".join([await look(writer) for writer in writers.each])
+            said = "; then ".join([await look(writer) for writer in writers.each])
         finally:
             await writers.close()
+        if writers.missing:
+            raise BadSettings(f"{' '.join(writers.missing)} What can answer: {said}.")
+        return said
 
     return asyncio.run(look_at_all())
 
 
 def _store(settings: Settings) -> str:
-    from quire.compose import build
+    from quire.compose import build_databases, build_threads, check_space
 
     async def look() -> str:
-        async with build(settings) as services:
-            await services.threads.ping()
-        return str(services.threads.database)
+        threads = build_threads(settings)
+        await threads.open()
+        try:
+            for database in build_databases(settings):
+                await database.check()
+        finally:
+            await threads.close()
+        return str(threads.database)
 
-    return asyncio.run(look())
+    said = asyncio.run(look())
+    check_space(settings)
+    return said

@@ -15,6 +15,8 @@ from quire.compose import build_feedback, build_threads
 from quire.conversation import FeedbackEntry, ReaderVerdict
 from quire.settings import Settings
 
+ID_WIDTH = 36
+
 
 @click.command()
 @click.option("--verdict", type=click.Choice(get_args(ReaderVerdict)), help="Only this verdict.")
@@ -51,7 +53,8 @@ async def _read(
 
 
 def _table(entries: Sequence[FeedbackEntry]) -> Table:
-    table = Table("when", "verdict", "question", "why", "answer")
+    table = Table("when", "verdict", "question", "why")
+    table.add_column("answer", no_wrap=True, min_width=ID_WIDTH)  # `quire receipt` needs all of it
     for entry in entries:
         given = entry.feedback
         why = ": ".join(said for said in (given.reason, given.comment) if said)

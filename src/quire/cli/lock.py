@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from quire.errors import DataFolderBusy
+from quire.folders import make_private
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def serving_alone(data_dir: Path) -> Iterator[None]:
         DataFolderBusy: another process serves it.
     """
     # A host that serves what others ingested may begin with nothing.
-    data_dir.expanduser().mkdir(parents=True, exist_ok=True)
+    make_private(data_dir.expanduser())
     with (data_dir.expanduser() / "serve.lock").open("a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from quire.domain import Filters, Prefix, Wanted
-from quire.errors import BadRequest
+from quire.errors import BadRequest, QuireError, StoreUnavailable
 from quire.log import configure_logging
 from quire.settings import Settings, read_settings
 
@@ -55,6 +55,20 @@ def filters_from(said: Sequence[str], **more: Sequence[str]) -> Filters:
             )
         wanted[name] += (Prefix(value) if field.endswith("^") else value,)
     return Filters(**wanted)
+
+
+def explained(error: Exception) -> tuple[str, str]:
+    """Return what went wrong and what can be done, as operators are told; readers hear less."""
+    if isinstance(error, PermissionError):
+        return f"{error.filename} cannot be read or written: permission denied.", (
+            "Run Quire as the user whose folder it is, or point QUIRE_DATA_DIR elsewhere."
+        )
+    if isinstance(error, StoreUnavailable) and error.__cause__ is not None:
+        cause = getattr(error.__cause__, "orig", None) or error.__cause__
+        return f"{error} The database says: {cause}.", (
+            "Make its file writable, or start its server; if it is damaged, restore a backup."
+        )
+    return str(error), error.advice if isinstance(error, QuireError) else ""
 
 
 def settings_from(data_dir: Path | None, **overrides: object) -> Settings:

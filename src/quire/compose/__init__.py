@@ -14,6 +14,7 @@ from quire.compose.stores import build_feedback as build_feedback
 from quire.compose.stores import build_journal as build_journal
 from quire.compose.stores import build_keys as build_keys
 from quire.compose.stores import build_threads as build_threads
+from quire.compose.stores import check_space as check_space
 from quire.errors import BadSettings
 from quire.index.embed import GraniteEmbedder
 from quire.index.embedders import choose_embedder

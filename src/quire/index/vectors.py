@@ -1,6 +1,7 @@
 """Embeddings kept on disk, so that nothing is embedded twice and an interrupted ingest goes on."""
 
 import hashlib
+import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Self
 
 import numpy as np
 
+from quire.folders import make_private
 from quire.ports import Vectors
 
+LOG = logging.getLogger("quire.index")
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 Key = bytes
 
 
@@ -19,22 +23,39 @@ def vector_key(embedder: str, text: str) -> Key:
     return hashlib.sha256(f"{embedder}\0{text}".encode()).digest()
 
 
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB)")
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            damaged = sqlite3.DatabaseError(found)
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 class VectorStore:
     """A file of vectors by key; every batch added is durable."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the file."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(path)
+        make_private(path.parent)
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB)"
-            )
-        except sqlite3.Error:
-            self._db.close()
-            raise
+            self._db = _opened(path)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in DAMAGED:
+                raise
+            # Everything in it can be made again: a new one costs time, and nothing else.
+            LOG.warning("%s is damaged (%s); embeddings are made again", path, error)
+            for file in path.parent.glob(f"{path.name}*"):
+                file.unlink()
+            self._db = _opened(path)
 
     def __enter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from quire.errors import (
     RevisionGone,
     UnknownBook,
 )
+from quire.folders import make_private
 from quire.index.qdrant import build_shard
 from quire.index.revision import (
     Manifest,
@@ -146,7 +147,7 @@ def locked(folder: Path, name: str) -> Iterator[None]:
     Raises:
         BookBusy: another process is doing so.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

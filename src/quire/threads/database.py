@@ -29,6 +29,8 @@ INSERTS: Mapping[str, Callable[[Table], Any]] = {
 UNAVAILABLE = "Conversations cannot be stored or read right now."
 CONNECT_SECONDS = 5.0
 QUERY_SECONDS = 30.0
+USUALLY = "NORMAL"
+"""How SQLite writes what may be lost in a power cut: the last answers, never the file."""
 LOG_TRIES = 200
 """How often a new SQLite file is asked again for its log, a hundredth of a second apart."""
 
@@ -63,14 +65,45 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection]:
+    async def writing(self, *, durable: bool = False) -> AsyncIterator[AsyncConnection]:
         """Give a connection whose changes are kept together, or not at all.
+
+        What is `durable` is on the disk when this ends: SQLite would else wait for its next
+        checkpoint, and a power cut could undo it.
 
         Raises:
             StoreUnavailable: the database cannot be reached, or does not do what it is told.
         """
-        async with self._writer or nullcontext(), self.reading() as connection:
-            yield connection
+        async with self._writer or nullcontext():
+            if durable and self.dialect == "sqlite":
+                async with self._on_disk() as connection:
+                    yield connection
+            else:
+                async with self.reading() as connection:
+                    yield connection
+
+    @asynccontextmanager
+    async def _on_disk(self) -> AsyncIterator[AsyncConnection]:
+        async with store_errors(self._down), self.engine.connect() as connection:
+            # It cannot be changed within a transaction.
+            await connection.exec_driver_sql("PRAGMA synchronous=FULL")
+            await connection.commit()
+            async with connection.begin():
+                yield connection
+            await connection.exec_driver_sql(f"PRAGMA synchronous={USUALLY}")
+
+    async def check(self) -> None:
+        """Look for damage, which the pages that are read may not show.
+
+        Raises:
+            StoreUnavailable: the file is damaged, or cannot be read.
+        """
+        if self.dialect != "sqlite":
+            return
+        async with self.reading() as connection:
+            found = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar()
+        if found != "ok":
+            raise StoreUnavailable(self._down) from SQLAlchemyError(f"{self}: {found}")
 
     async def close(self) -> None:
         """Close every connection."""
@@ -145,7 +178,7 @@ def _tune_sqlite(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA busy_timeout=5000")  # another process that writes is waited for
     _keep_a_log(connection)
     for pragma in (
-        "synchronous=NORMAL",
+        f"synchronous={USUALLY}",
         "foreign_keys=ON",
         "secure_delete=ON",  # what is deleted does not stay in the file
     ):

@@ -281,7 +281,7 @@ class SqlThreadStore:
         """Delete a thread and all that belongs to it; `False` if there was none."""
         thread = and_(THREADS.c.id == thread_id, *owned(THREADS.c.owner, owner))
         logged = and_(ANSWERS.c.thread_id == thread_id, *owned(ANSWERS.c.owner, owner))
-        async with self.database.writing() as connection:
+        async with self.database.writing(durable=True) as connection:
             # Messages, with their records and claims, go with their thread.
             gone = await connection.execute(delete(THREADS).where(thread))
             more = await connection.execute(delete(ANSWERS).where(logged))
