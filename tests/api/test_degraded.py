@@ -1,5 +1,6 @@
 """What is down says so, and what can still be served is: real folders, files and sockets."""
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -11,8 +12,8 @@ import httpx
 import pytest
 
 from quire.answer.options import LlmOptions
-from quire.api import app
-from quire.compose import Services
+from quire.api import app, health
+from quire.compose import Services, stores
 from quire.ingest.pipeline import ingest
 from quire.testing import HashEmbedder, build_services
 from tests.api.serving import ASKED, serving
@@ -116,6 +117,50 @@ async def test_a_service_of_several_books_is_ready_when_each_can_be_opened(
         damaged = await client.get("/ready")
 
     assert (ready.status_code, damaged.status_code) == (200, 503)
+
+
+@pytest.mark.usefixtures("no_upkeep")
+async def test_what_can_be_done_without_leaves_the_service_ready_but_degraded(
+    services: Services, tiny_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(services) as client:
+        whole = await client.get("/ready")
+        monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
+        with monkeypatch.context() as filled:
+            filled.setattr(stores, "LEAST_SPACE", 2**62)
+            full = await client.get("/ready")
+        await services.threads.close()
+        _spoil(tiny_copy)
+        lost = await client.get("/ready")
+
+    assert (whole.json()["ready"], whole.json()["degraded"]) == (True, False)
+    for reply in (full, lost):
+        assert (reply.status_code, reply.json()["ready"]) == (200, True)
+        assert reply.json()["degraded"] is True
+        assert reply.json()["parts"]["store"]["ready"] is False
+        assert str(tiny_copy) not in reply.text
+    assert full.json()["parts"]["store"]["detail"] == "Nothing can be stored right now."
+
+
+async def test_readiness_is_looked_at_once_for_all_who_ask(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    embed = services.embedder.embed_query
+
+    def counted(text: str) -> Any:
+        nonlocal looked
+        looked += 1
+        return embed(text)
+
+    monkeypatch.setattr(health, "FRESH_SECONDS", 3600.0)
+    async with serving(services) as client:
+        monkeypatch.setattr(services.embedder, "embed_query", counted)
+        replies = await asyncio.gather(*(client.get("/ready") for _ in range(20)))
+        replies += [await client.get("/ready") for _ in range(5)]
+
+    assert {reply.status_code for reply in replies} == {200}
+    assert looked == 1
 
 
 def _spoil(data: Path) -> None:

@@ -141,6 +141,18 @@ async def test_a_key_that_expired_or_was_revoked_opens_nothing_and_leaves_nothin
     assert without.status_code == 401
 
 
+async def test_no_script_and_no_other_site_can_use_a_readers_cookie(services: Services) -> None:
+    async with serving(services, **PUBLIC, **access(mode="open")) as client:
+        plain = await client.get("/threads")
+        secure = await client.get("https://localhost/threads", headers={"Cookie": ""})
+
+    for reply, wanted in ((plain, set()), (secure, {"secure"})):
+        name, *flags = reply.headers["set-cookie"].split("; ")
+        assert name.startswith("quire_reader=")
+        assert {"httponly", "samesite=lax", "path=/"} | wanted <= {flag.lower() for flag in flags}
+    assert "secure" not in plain.headers["set-cookie"].lower()
+
+
 async def test_revoking_the_last_key_opens_nothing(services: Services) -> None:
     secret = await new_key(services, "admin")
     async with serving(services) as client:

@@ -13,6 +13,7 @@ from asgi_lifespan import LifespanManager
 from quire import errors
 from quire.api.app import create_app
 from quire.api.problems import STATUS
+from quire.api.reading import render_page
 from quire.compose import Services
 from quire.domain import Question
 from quire.errors import ModelUnavailable, QuireError
@@ -180,6 +181,36 @@ async def test_a_citation_can_be_read_in_its_page(client: httpx.AsyncClient) -> 
     assert "A Fresnel lens is a lens made of concentric rings of glass." in page.text
     assert "<table " in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+async def test_markup_in_a_books_text_stays_text_where_it_is_read(tiny: Services) -> None:
+    (chunk, *_) = tiny.library.open("tiny").page("docs/lamps/01-lens.md")
+    hostile = (
+        '<img src=x onerror="alert(1)">\n\n<script>alert(2)</script>\n\n[a](javascript:alert(3))'
+    )
+
+    page = render_page([replace(chunk, text=hostile, chapter="<b>Lens</b>")])
+
+    assert "&lt;img src=x" in page
+    assert "&lt;script&gt;" in page
+    assert "&lt;b&gt;Lens" in page
+    for markup in ("<img", "<script", 'href="javascript:', "<b>"):
+        assert markup not in page
+
+
+async def test_the_chat_page_runs_no_script_but_its_own(client: httpx.AsyncClient) -> None:
+    for address in ("/", "/reader.js"):
+        page = await client.get(address)
+        policy = dict(
+            rule.strip().split(" ", 1)
+            for rule in page.headers["content-security-policy"].split(";")
+        )
+
+        assert policy["default-src"] == "'self'"
+        assert "'unsafe-inline'" not in policy.get("script-src", "")
+        assert policy["frame-ancestors"] == "'self'"
+        assert policy["base-uri"] == "'none'"
+        assert page.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_a_page_that_is_not_in_the_book_is_not_found(client: httpx.AsyncClient) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from quire.compose import build_feedback, build_threads
@@ -53,3 +54,21 @@ def test_where_nobody_said_anything_it_says_so(quire: Quire, tmp_path: Path) -> 
 
     assert (run.returncode, run.stdout) == (0, "")
     assert "none" in run.stderr
+
+
+def test_the_id_of_an_answer_is_whole_in_a_narrow_terminal(quire: Quire, tmp_path: Path) -> None:
+    async def judge() -> str:
+        threads = build_threads(Settings(data_dir=tmp_path))
+        await threads.open()
+        answer, messages = turn_of("t1", "good", question="Is fog good? " * 9)
+        answer = replace(answer, id="694b292c-ce1c-42ed-bc86-02d0d7b1d6a5")
+        messages = (messages[0], replace(messages[1], id=answer.id))
+        await threads.append(answer, messages)
+        given = Feedback(answer_id=answer.id, created_at=NOON, verdict="up", comment="So it is.")
+        await build_feedback(threads).give(given)
+        await threads.close()
+        return answer.id
+
+    named = asyncio.run(judge())
+
+    assert named in quire("feedback", data=tmp_path, COLUMNS="80").stdout

@@ -1,5 +1,6 @@
 """A language model, from the command line: a real server on loopback that says what it is told."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +77,14 @@ def test_a_model_without_its_key_is_told_at_once(quire: Quire, tmp_path: Path) -
 
     assert run.returncode == 1
     assert "QUIRE_MODEL='openai/gpt-4.1' needs a key: set OPENAI_API_KEY" in run.stderr
+
+
+def test_what_follows_an_answer_is_not_broken_in_a_narrow_terminal(
+    quire: Quire, tiny_book: Path, tmp_path: Path
+) -> None:
+    quire("ingest", str(tiny_book), data=tmp_path / "data")
+
+    run = quire("ask", "What is a Fresnel lens?", data=tmp_path / "data", COLUMNS="40")
+
+    assert re.search(r"^follow up with --thread [0-9a-f-]{36}$", run.stdout, re.M)
+    assert re.search(r"^its record: quire receipt [0-9a-f-]{36}$", run.stdout, re.M)

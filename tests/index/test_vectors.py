@@ -53,8 +53,22 @@ def test_a_batch_of_another_length_is_refused_whole(tmp_path: Path) -> None:
         assert store.known() == set()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "embeddings.db").write_bytes(b"not a database" * 100)
+def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "embeddings.db"
+    path.write_bytes(b"not a database" * 100)
+    with VectorStore(path) as store:
+        assert store.known() == set()
+        store.add([bytes([number]) * 32 for number in range(200)], rows(*range(200)))
+    content = bytearray(path.read_bytes())
+    content[8192:12288] = bytes(range(256)) * 16
+    path.write_bytes(content)
 
-    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+    with VectorStore(path) as store:
+        assert store.known() == set()
+
+
+def test_a_file_that_cannot_be_opened_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    (tmp_path / "embeddings.db").mkdir()
+
+    with pytest.raises(sqlite3.OperationalError):
         VectorStore(tmp_path / "embeddings.db")

@@ -16,6 +16,8 @@ PAGES = 4
 """How many of their pages are read."""
 ENOUGH = 0.5
 """Share of a selection that must stand on one page; formulas, say, are shown in another form."""
+STROKE = 1
+"""Unicode's class of signs drawn across a letter: `1̶0̶` is struck out, and no way to write 10."""
 _LONG = 20
 """So many letters are found also where the selection began or ended in the middle of a word."""
 
@@ -156,7 +158,7 @@ def _fold(text: str, places: Sequence[int]) -> tuple[str, "array[int]"]:
     letters, kept = [" "], array("l", [0])
     for char, place in zip(text, places, strict=True):
         for one in char if char.isascii() else unicodedata.normalize("NFKD", char):
-            if one.isalnum():
+            if one.isalnum() or unicodedata.combining(one) == STROKE:
                 letters.append(one.casefold()[:1])
                 kept.append(place)
             elif letters[-1] != " " and not unicodedata.combining(one) and one != "\u00ad":

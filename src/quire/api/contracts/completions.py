@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
@@ -288,7 +289,9 @@ def source_list(answer: Answer) -> str:
     lines: dict[int, str] = {}
     for citation in answer.citations:
         title = re.sub(r"([\[\]\\])", r"\\\1", _title(citation.chapter, citation.section))
-        shown = f"[{title}]({citation.url})" if citation.url else title
+        title = title.replace("<", "&lt;")  # some clients show HTML that stands in Markdown
+        address = re.sub(r"[\s<>()]", lambda sign: quote(sign[0], safe=""), citation.url)
+        shown = f"[{title}]({address})" if address else title
         lines.setdefault(citation.number, f"- [{citation.number}] {shown}")
     return SOURCES + "\n".join(lines.values()) if lines else ""
 
