@@ -16,14 +16,15 @@ TWICE = (
     "ends in a grunt that carries for eight kilometres over calm water."
 )
 LISTINGS = 6
-"""How many programs of about 1,500 tokens each the book has; three are more than a prompt holds."""
+"""How many programs of more than 1,000 tokens the book has: more than a prompt holds."""
 
 
 def _listing(number: int) -> str:
     lines = [
-        f"lantern_{number}_rotation_speed_of_panel_{line} = {line * number}" for line in range(130)
+        f"turn lantern {number} slowly from panel {line} toward the harbour mouth and rest there"
+        for line in range(75)
     ]
-    return "\n".join(["```python", *lines, "```"])
+    return "\n".join(["```text", *lines, "```"])
 
 
 def _pages() -> dict[str, str]:

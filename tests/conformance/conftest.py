@@ -68,7 +68,7 @@ def main(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """The sample book as a newcomer serves it: no key, no server, no setting that matters."""
     data = copied(sample_data, tmp_path_factory.mktemp("main"))
     (data / "quire.toml").write_text(WORKFLOWS)
-    with serving(data, QUIRE_THREADS__SWEEP_SECONDS="0.5") as service:
+    with serving(data, QUIRE_THREADS__SWEEP_SECONDS="1") as service:
         yield service
 
 
