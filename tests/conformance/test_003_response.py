@@ -237,13 +237,18 @@ def low(measured: list[Body]) -> list[Body]:
     return found
 
 
+def first_claim(found: Body) -> int:
+    """Return where the first sentence that claims something begins."""
+    return min(one["start"] for one in found["claims"] if one["verdict"] == "supported")
+
+
 @item("003.93", "level low: 0.60 on average and 2 chunks, with a disclaimer")
 def test_a_low_answer_has_a_disclaimer(low: list[Body], answer: Body) -> None:
-    assert answer["claims"][0]["start"] == 0
+    assert first_claim(answer) == 0
     for found in low:
         metrics = found["metrics"]
         assert level_of(metrics["average_similarity"], metrics["num_chunks"]) == "low"
-        assert found["claims"][0]["start"] > 0
+        assert first_claim(found) > 0
 
 
 @item("003.94", "level insufficient refuses")

@@ -17,7 +17,6 @@ from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import AMCL, CONTENTS, COVERED, SMALL_TALK, UNCOVERED
 from tests.conformance.serving import Body, Model, Service, command, copied, serving
 from tests.conformance.shapes import (
-    assert_coherent,
     at,
     is_address,
     is_count,
@@ -140,12 +139,11 @@ def test_diversity_is_not_made_up(main: Service) -> None:
 @item("003.111", "search_textbook is a function tool, and what it finds comes back")
 def test_the_model_may_search(told: Service, model: Model) -> None:
     model.says(Reply(tool_calls=[("search_textbook", '{"query": "particle filter"}')]), AMCL)
-    found = told.ask(RUN, asked())
+    told.ask(RUN, asked())
     tools = {tool["function"]["name"] for tool in model.requests[0]["tools"]}
 
     assert "search_textbook" in tools
     assert "weighted samples" in str(model.requests[1]["messages"][-1])
-    assert_coherent(found)
 
 
 @item("003.85", "search_textbook gives passages, each with its score and metadata")
