@@ -30,6 +30,9 @@ fuzz: $(DEV) ## look for new cases that break a property
 schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and forbids, thousands of times
 	QUIRE_SCHEMA_EXAMPLES=$(or $(QUIRE_SCHEMA_EXAMPLES),60) $(BIN)/pytest -q tests/api/test_openapi.py
 
+conformance: $(DEV) ## prove every item of the five data models over HTTP, and print which hold
+	$(BIN)/pytest -q -rN --tb=line tests/conformance
+
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
 	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
 

@@ -25,6 +25,11 @@ class Postgres:
         self._server.psql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
         return self._server.get_uri()
 
+    def query(self, sql: str) -> str:
+        """Return what `psql` prints for a query."""
+        printed: str = self._server.psql(sql)
+        return printed
+
     def disconnect_all(self) -> None:
         """Drop every connection, as a restart of the server does."""
         self._server.psql(
