@@ -17,64 +17,64 @@ from evals.oracle.normal import Normal
 from evals.oracle.product import REPOSITORY, Product
 
 FOLDER = REPOSITORY / ".oracle"
+MODEL = {"pad-01", "pad-21", "pad-29", "selection", "hello", "chapters"}
+"""Cases that a language model is asked, too."""
 Records = Iterator[tuple[str, Any]]
 
 
 def answers(home: Path) -> Records:
     """Yield what has to do with answers, on the sample book: one after the other, in this order."""
-    product, dev, figures = Product(home), transcripts.golden(), []
+    product, figures = Product(home), {}
+    dev, odd = (transcripts.cases_of(path) for path in (transcripts.GOLDEN, transcripts.ODD))
     yield "revisions-sample", records.sample_record(product)
     with product.serving(cache__answers="0") as client:
-        cases = [*dev, *transcripts.FIXED]
+        cases = [*dev, *odd]
         for name, contract in transcripts.CONTRACTS.items():
             yield f"http-{name}", transcripts.contract_record(client, contract, cases)
         yield "http-completions", transcripts.completions_record(client, cases)
         yield "http-reads", transcripts.reads_record(client)
         yield "mcp-http", transcripts.mcp_record(transcripts.over_http(client), dev)
         yield from records.openapi_records(client.get("/openapi.json").json()).items()
-        figures.append(client.get("/metrics").text)
+        figures["answers"] = records.metrics_of(client.get("/metrics").text)
     yield "mcp-stdio", transcripts.stdio_record(product, dev[:2])
-    with standin.running() as (url, asked):
-        yield "http-model", _with_model(product, url, asked, figures)
+    for tools in ("no", "yes"):
+        some = [one for one in cases if one.id in MODEL]
+        yield f"http-model-tools-{tools}", _with_model(product, some, tools)
     yield "verdicts", records.verdicts_record(product)
     yield "rewriter", records.rewriter_record(product)
     yield "cli-output", records.commands_record(product)
     yield "http-keys", _with_keys(product, figures)
-    yield "metrics", {str(n): records.metrics_of(text) for n, text in enumerate(figures)}
+    yield "metrics", figures
     yield "schema-sqlite", records.sqlite_record(product)
 
 
-def _with_model(
-    product: Product, url: str, asked: list[dict[str, Any]], figures: list[str]
-) -> dict[str, Any]:
+def _with_model(product: Product, cases: list[transcripts.Case], tools: str) -> dict[str, Any]:
     """Let a language model answer; return the answers, and what it was asked."""
     chat, found = transcripts.CONTRACTS["chat"], {}
-    wanted = {"pad-01", "pad-21", "pad-29", "selection", "hello", "chapters"}
-    cases = [one for one in (*transcripts.golden(), *transcripts.FIXED) if one.id in wanted]
-    settings = {"model": "openai/oracle", "llm__base_url": url, "llm__api_key": "none"}
-    with product.serving(**settings) as client:
+    settings = {"model": "openai/oracle", "llm__api_key": "none", "llm__tools": tools}
+    with (
+        standin.running() as (url, asked),
+        product.serving(llm__base_url=url, **settings) as client,
+    ):
         for case in cases:
             asked.clear()
             reply = transcripts.ask(client, chat, case, chat.streamed)
-            found[case.id] = Normal().value({"reply": reply, "asked": list(asked)})
-        figures.append(client.get("/metrics").text)
+            found[case.id] = Normal().record({"reply": reply, "asked": list(asked)})
     return found
 
 
-def _with_keys(product: Product, figures: list[str]) -> dict[str, Any]:
+def _with_keys(product: Product, figures: dict[str, Any]) -> dict[str, Any]:
     """Ask where a key is needed and answers are remembered."""
-    secret = product.run(
-        "keys", "create", "oracle", "--scope", "admin", "--scope", "ask"
-    ).out.split()
+    secret = product.run("keys", "create", "oracle", "--scope", "admin", "--scope", "ask").out
     chat, found = transcripts.CONTRACTS["chat"], {}
-    keys = {"none": "", "wrong": "wrong", "right": next(iter(secret), ""), "again": secret[0]}
+    keys = {"none": "", "wrong": "wrong", "right": secret.strip(), "again": secret.strip()}
     with product.serving(access__mode="keys") as client:
         for name, key in keys.items():
             headers = {"authorization": f"Bearer {key}"} if key else {}
             for path in (chat.whole, chat.streamed):
                 reply = client.post(path, json={"message": "What is SLAM?"}, headers=headers)
-                found[f"{name} {path}"] = Normal().value(transcripts.said(reply))
-        figures.append(client.get("/metrics", headers=headers).text)
+                found[f"{name} {path}"] = Normal().record(transcripts.said(reply))
+        figures["keys"] = records.metrics_of(client.get("/metrics", headers=headers).text)
     return found
 
 

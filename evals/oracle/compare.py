@@ -26,8 +26,11 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any,
 
 def _in_lists(old: list[Any], new: list[Any], place: str) -> Iterator[tuple[str, Any, Any]]:
     """Match what is equal, so that a line more is one difference and not all that follow it."""
-    texts = [[json.dumps(one, sort_keys=True) for one in side] for side in (old, new)]
-    for tag, a, b, c, d in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+    left_texts, right_texts = (
+        [json.dumps(one, sort_keys=True) for one in side] for side in (old, new)
+    )
+    matcher = SequenceMatcher(None, left_texts, right_texts, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
             continue
         for step in range(max(b - a, d - c)):

