@@ -67,6 +67,9 @@ golden: $(READY) ## score the golden questions about the sample book
 	$(BIN)/quire ingest examples/physical-ai
 	$(BIN)/quire bench golden evals/golden/physical-ai.jsonl --at-least 18 4 5
 
+oracle: $(DEV) ## record what the product does in .oracle/new and compare with .oracle/kept (KEEP=1 keeps it)
+	$(BIN)/python -m evals.oracle $(if $(KEEP),--keep)
+
 bench: $(READY) ## measure speed, as ratios within one run
 	$(BIN)/python benchmarks/speed.py
 

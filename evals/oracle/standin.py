@@ -1,0 +1,85 @@
+"""An OpenAI-compatible server that embeds everything alike, and answers from what it is shown."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+WIDTH = 4
+CALL = "call-1"
+LIE = "The moon is made of green cheese. [1]"
+"""Said after the truth, to see it withheld."""
+
+
+class StandIn(BaseHTTPRequestHandler):
+    """Answers embeddings and streamed chat completions, and notes what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+    asked: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        """Answer one request."""
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path.endswith("/embeddings"):
+            rows = [
+                {"object": "embedding", "index": place, "embedding": [1.0] + [0.0] * (WIDTH - 1)}
+                for place, _ in enumerate(request["input"])
+            ]
+            usage = {"prompt_tokens": 1, "total_tokens": 1}
+            told = {"object": "list", "data": rows, "model": "oracle", "usage": usage}
+            self._send("application/json", json.dumps(told))
+            return
+        self.asked.append(request)
+        said = [f"data: {json.dumps(one)}\n\n" for one in _chunks(_deltas(request))]
+        self._send("text/event-stream", "".join(said) + "data: [DONE]\n\n")
+
+    def _send(self, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def _deltas(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a model with tools calls once, and what any says in the end."""
+    called = [one for one in request["messages"] if one["role"] == "tool"]
+    if request.get("tools") and not any(one["tool_call_id"] == CALL for one in called):
+        function = {"name": "table_of_contents", "arguments": "{}"}
+        call = {"index": 0, "id": CALL, "type": "function", "function": function}
+        return [{"role": "assistant", "tool_calls": [call]}]
+    shown = "\n".join(str(one["content"]) for one in request["messages"])
+    # As a prompt says it, or as a tool does.
+    found = re.search(r"\[1\] .*\n(.+?\.)\s|\"number\": 1,.*?\"text\": \"(.+?\.)\s", shown)
+    text = f"{found[1] or found[2]} [1] {LIE}" if found else "NOT IN THE BOOK"
+    return [{"role": "assistant", "content": f"{word} "} for word in text.split()]
+
+
+def _chunks(deltas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    ends = "tool_calls" if "tool_calls" in deltas[0] else "stop"
+    for delta in (*deltas, {}):
+        choice = {"index": 0, "delta": delta, "finish_reason": None if delta else ends}
+        common = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "oracle"}
+        yield common | {"choices": [choice]}
+
+
+@contextmanager
+def running() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Serve on a free port; yield the base URL, and what is asked for completions."""
+    asked: list[dict[str, Any]] = []
+    handler = type("Handler", (StandIn,), {"asked": asked})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    finally:
+        server.shutdown()
+        server.server_close()
