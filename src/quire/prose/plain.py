@@ -42,6 +42,7 @@ _MARKER = re.compile(
     r"^[ \t]*+(?:!!!|\?\?\?)\+?[ \t]++[\w -]++(?:[ \t]*\"([^\"\n]*+)\")?[ \t]*+$", re.MULTILINE
 )
 """The first line of a note as MkDocs writes it: `!!! note "Title"`."""
+_HEADING = re.compile(r"^[ \t]*+#{1,6}[ \t]++", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*+(?:`{3,}|~{3,}).*$", re.MULTILINE)
 TABLE_RULE = re.compile(r"^[ \t]*+\|?[ \t]*+:?-{2,}+[-:| \t]*+$", re.MULTILINE)
 ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|<>~$])")
@@ -144,9 +145,18 @@ def _colon(found: re.Match[str]) -> str:
     return ": " if found[1] else ""
 
 
+def preview(text: str, limit: int) -> str:
+    """Return how a passage begins, as plain text; a cut is made between words and shown."""
+    words = plain(text)
+    if len(words) <= limit:
+        return words
+    whole, _, cut = words[:limit].rpartition(" ")
+    return f"{(whole or cut)[: limit - 1].rstrip()}…"
+
+
 def plain(text: str) -> str:
     """Strip block and inline markup: the words of a whole chunk on one line."""
-    text = _FENCE.sub("", text)
+    text = _HEADING.sub("", _FENCE.sub("", text))
     text = ADMONITION.sub(lambda m: m[2] or m[3] or "", text)
     text = _MARKER.sub(lambda m: m[1] or "", text)
     text = TABLE_RULE.sub("", text)
