@@ -20,6 +20,7 @@ SHORTCUT = re.compile(
 """A link by its words alone, `[like this]`. Whether the page says where it leads is not known here,
 so that words in brackets lose them too; numbers and letters, as in `[0, 1]` and `[1]`, do not."""
 FOOTNOTE = re.compile(r"\[\^[^\[\]\n]++\]:?")
+_NOTES = re.compile(r"^[ \t]*+(\[\^[^\[\]\n]++\]):", re.MULTILINE)
 ATTRIBUTES = re.compile(r"[ \t]?\{:?[ \t]*+[.#][A-Za-z][^{}\n]*+\}")
 """What some dialects write behind a heading, link or block: `{#id .class}`."""
 CALLOUT = re.compile(r"(?:^|(?<=\n))[ \t]*\[!\w++\][-+]?[ \t]*+", re.MULTILINE)
@@ -107,12 +108,12 @@ def inline_plain(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def unreferenced(text: str) -> str:
+def unreferenced(text: str, *, footnotes: bool = False) -> str:
     """Return Markdown that can be shown apart from its page.
 
     A link whose target is defined elsewhere on the page becomes its words; marks of footnotes,
     attribute lists and the signs of definition lists are left out. Links that say where they lead,
-    emphasis, code and formulas stay.
+    emphasis, code and formulas stay; with `footnotes`, so do those that stand in the text.
     """
     if not _ELSEWHERE.search(text):
         return text
@@ -124,6 +125,9 @@ def unreferenced(text: str) -> str:
 
     text = _VERBATIM.sub(hold, text.replace("\x00", " "))
     text = LINK.sub(hold, text)
+    if footnotes:
+        own = set(_NOTES.findall(text))
+        text = FOOTNOTE.sub(lambda m: hold(m) if m[0].rstrip(":") in own else "", text)
     text = _unlinked(DEFINITION.sub(_colon, text))
     while "\x00" in text:
         text = _HELD.sub(lambda m: held[int(m[1])], text)
