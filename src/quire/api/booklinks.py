@@ -63,8 +63,8 @@ class BookLinks:
     def _find(self, path: str, source_file: str) -> str | None:
         if not urlsplit(path).scheme and not path.startswith("//"):
             named = unquote(path.partition("?")[0])
-            folders = (self._root, "") if named.startswith("/") else (dirname(source_file), "")
-            for folder in folders:
+            beside = () if named.startswith("/") else (dirname(source_file),)
+            for folder in (*beside, self._root, ""):
                 below = normpath(join(folder, named.lstrip("/")))
                 if found := self._files.get(below) or self._files.get(_bare(below)):
                     return found
