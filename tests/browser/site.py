@@ -10,8 +10,9 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
+from quire.api.booklinks import BookLinks
+from quire.api.bookpage import render_page
 from quire.api.page import STATIC
-from quire.api.reading import render_page
 from quire.compose import build_library
 from quire.domain import Heading
 from quire.settings import Settings
@@ -53,6 +54,7 @@ def plain_site(data: Path, folder: Path, server: str, key: str) -> None:
     """Write a book as a plain site at its published addresses, with the chat on every page."""
     library = build_library(Settings(data_dir=data))
     index = library.open(None)
+    links = BookLinks(index.contents)
     files = {chunk.source_file: chunk for chunk in index.read(_passages(index.contents.headings))}
     for source_file in files:
         chunks = [*index.page(source_file)]
@@ -64,7 +66,7 @@ def plain_site(data: Path, folder: Path, server: str, key: str) -> None:
         )
         page = folder / f"{urlsplit(address).path.strip('/').partition('/')[2] or 'index'}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(render_page(chunks).replace("</head>", head, 1), "utf-8")
+        page.write_text(render_page(chunks, links).replace("</head>", head, 1), "utf-8")
     shutil.copy(STATIC / "book.css", folder)
     library.close()
 

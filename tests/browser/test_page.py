@@ -132,12 +132,12 @@ async def test_where_a_key_is_needed_the_page_asks_for_it_and_keeps_it_for_the_t
         served(create_app(services)) as address,
         opened(chromium, f"{address}/") as page,
     ):
-        door = page.page.get_by_role("dialog", name="This service asks for a key")
+        door = page.page.get_by_role("dialog", name="Enter your access key")
         await expect(door).to_be_visible()
         await page.look("reader-door")
         await door.get_by_label("Key").fill("qk_guessed")
         await door.get_by_role("button", name="Open the book").click()
-        await expect(door).to_contain_text("That key does not open it.")
+        await expect(door).to_contain_text("That key didn’t work.")
         await door.get_by_label("Key").fill(key)
         await door.get_by_role("button", name="Open the book").click()
 

@@ -65,7 +65,7 @@ def test_search_shows_passages_and_respects_filters(quire: Quire, sample_data: P
     run = quire("search", "rate", "--chapter", "Safety", "--top-k", "2", data=sample_data)
 
     assert run.returncode == 0
-    places = re.findall(r"^\d\. (.+?)  similarity", run.stdout, re.M)
+    places = re.findall(r"^\d\. (.+)$", run.stdout, re.M)
     assert len(places) == 2
     assert all(place.startswith("Safety") for place in places)
 
@@ -84,7 +84,7 @@ def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
 ) -> None:
     run = quire("search", "rate", *said, "--top-k", "2", data=sample_data)
 
-    places = re.findall(r"^\d\. (.+?)  similarity", run.stdout, re.M)
+    places = re.findall(r"^\d\. (.+)$", run.stdout, re.M)
     assert len(places) == 2
     assert all(place.startswith("Safety") for place in places)
 
@@ -126,8 +126,34 @@ def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
     alone = quire(*arguments, data=sample_data)
     around = quire(*arguments, "--around", "1", data=sample_data)
 
-    assert re.search(r"cosine [\d.]+, glossary$", alone.stdout, re.M)
+    assert re.search(r"^1\. Glossary.*  glossary$", alone.stdout, re.M)
     assert len(around.stdout.splitlines()) > len(alone.stdout.splitlines())
+
+
+def test_search_shows_plain_text_and_keeps_its_scores_for_who_asks(
+    quire: Quire, sample_data: Path
+) -> None:
+    run = quire("search", "Which QoS profiles are there?", "--top-k", "10", data=sample_data)
+    scored = quire("search", "Which QoS profiles are there?", "-v", data=sample_data)
+
+    assert not re.search(r"```|\*\*|\| ?-|\]\(|\$\$|title=|:::|similarity", run.stdout)
+    assert re.search(r"similarity [\d.]+, cosine [\d.]+", scored.stdout)
+
+
+def test_a_search_for_what_the_book_never_speaks_of_says_so(
+    quire: Quire, sample_data: Path
+) -> None:
+    run = quire("search", "asdfghjkl qwerty", data=sample_data)
+
+    assert run.stdout == "Nothing in the book is about that.\n"
+
+
+def test_each_source_of_an_answer_is_named_once(quire: Quire, sample_data: Path) -> None:
+    run = quire("ask", "What does chapter 12 cover?", data=sample_data)
+
+    numbers = re.findall(r"^  \[(\d+)\]", run.stdout, re.M)
+    assert numbers
+    assert len(numbers) == len(set(numbers))
 
 
 def test_the_contents_are_shown_as_a_tree_of_chapters(quire: Quire, sample_data: Path) -> None:

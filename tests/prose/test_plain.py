@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.prose.plain import inline_plain, plain
+from quire.prose.plain import inline_plain, plain, unreferenced
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,12 @@ from quire.prose.plain import inline_plain, plain
         ("mail <mailto:a@b.c> or <https://x.y>", "mail mailto:a@b.c or https://x.y"),
         ("said so[^1] once", "said so once"),
         ("[^1]: the note", "the note"),
+        ("see [Mermaid.js] and [`Vec`]", "see Mermaid.js and Vec"),
+        ("the [lens][] and ![a lamp][lamp]", "the lens and a lamp"),
+        ("[one [inner] link](x.md)", "one inner link"),
+        ("the [lens](https://x.y/a_(b)) bends", "the lens bends"),
+        ("a beam {.wide #beam} of light{: .own }", "a beam of light"),
+        ("[!NOTE]\nMind the fog.", "Mind the fog."),
         (r"5 \* 3 and \_x\_", "5 * 3 and _x_"),
         (r"press \`a\` twice", "press `a` twice"),
         ("two\nlines   and\tmore ", "two lines and more"),
@@ -30,7 +36,13 @@ def test_inline_markup_gives_way_to_its_words(source: str, seen: str) -> None:
     assert inline_plain(source) == seen
 
 
-@pytest.mark.parametrize("kept", ["snake_case_name", "5 * 3 * 2", "__", "a[0]", "2 ** 3"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        *("snake_case_name", "5 * 3 * 2", "__", "a[0]", "2 ** 3", "m[row][column]"),
+        *("it holds [1]", "within [0, 1]", "E[x | s = 1]", "{.5, .7}", "x[^1"),
+    ],
+)
 def test_what_only_looks_like_markup_is_kept(kept: str) -> None:
     assert inline_plain(kept) == kept
 
@@ -51,11 +63,35 @@ def test_code_is_kept_to_the_letter_even_if_it_looks_like_markup() -> None:
         ("- one\n- [x] two\n  1. three\n  2) four", "one two three four"),
         ("$$\nx = 1\n$$", "x = 1"),
         ("where $x$ is", "where x is"),
+        ("Lamp\n: It burns oil.\n\n: It is old.", "Lamp: It burns oil. It is old."),
+        ('!!! note "Fog"\n    Sound the horn.', "Fog Sound the horn."),
+        ("See [the rules].\n\n[the rules]: rules.md", "See the rules."),
+        ("> [!TIP]\n> Be brief.", "Be brief."),
         (r"it costs \$5 or \| so", "it costs $5 or | so"),
     ],
 )
 def test_block_markup_gives_way_to_its_words(source: str, seen: str) -> None:
     assert plain(source) == seen
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("[Mermaid.js] draws **charts**", "Mermaid.js draws **charts**"),
+        ("as [with a pencil][pencil][^1].", "as with a pencil."),
+        ("the [`Vec<T>`][vec] of `a[i][j]`", "the `Vec<T>` of `a[i][j]`"),
+        ("see [the lens](lens.md) and [it][lens]", "see [the lens](lens.md) and it"),
+        ("$[cost]$ lies in [0, 1] [2]", "$[cost]$ lies in [0, 1] [2]"),
+        (r"a literal \[word\] stays", r"a literal \[word\] stays"),
+        ("```\n[section]\nkey = [value]\n```", "```\n[section]\nkey = [value]\n```"),
+        ("Lamp\n: It burns oil.", "Lamp: It burns oil."),
+        ("| [Glass][glass] | [Copper] |", "| Glass | Copper |"),
+    ],
+)
+def test_text_away_from_its_page_shows_no_signs_that_only_the_page_explains(
+    source: str, shown: str
+) -> None:
+    assert unreferenced(source) == shown
 
 
 @given(st.text(st.sampled_from(list("ab1 \n`*_[]()!<>^~\\|$:-#\x00")), max_size=40))

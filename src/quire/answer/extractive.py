@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from quire.answer.instructions import NOT_IN_BOOK
-from quire.prose.plain import inline_plain
+from quire.prose.plain import inline_plain, unreferenced
 from quire.prose.sentences import split_spans
 from quire.prose.terms import terms
 from quire.retrieve.evidence import UNREAD, Evidence, table_start
@@ -143,7 +143,9 @@ def _render(evidence: Sequence[Evidence]) -> list[str]:
                 parts.append(f"{glue}{one.text}\n\n{mark}")
             case "row":
                 rule = _rule(one) if before is None or before.span.kind != "row" else ""
-                parts.append(f"{glue}{one.text}{rule}" + (f"\n\n{mark}" if last_row else ""))
+                parts.append(
+                    f"{glue}{unreferenced(one.text)}{rule}" + (f"\n\n{mark}" if last_row else "")
+                )
             case "item":
                 parts.append(f"{glue}{_flat(one.text)} {mark}")
             case "sentence" | "heading":
@@ -185,4 +187,4 @@ def _dedented(one: Evidence) -> str:
 
 
 def _flat(text: str) -> str:
-    return " ".join(re.sub(r"\n[ \t]*>[ \t]?", " ", text).split())
+    return " ".join(unreferenced(re.sub(r"\n[ \t]*>[ \t]?", " ", text)).split())

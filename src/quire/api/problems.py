@@ -6,13 +6,15 @@ OpenAI call, the same is said in the shape that they know (`api/openai_errors.py
 
 import logging
 from collections.abc import Iterable
+from html import escape
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
@@ -169,7 +171,7 @@ def problem_of(error: QuireError, request_id: str) -> dict[str, Any]:
     )
 
 
-def refusal(error: QuireError, scope: Scope) -> JSONResponse:
+def refusal(error: QuireError, scope: Scope) -> Response:
     """Answer a request with one of Quire's own errors."""
     body = problem_of(error, str(scope.get("request_id", "")))
     headers = {"Retry-After": str(error.retry_after)} if error.retryable else {}
@@ -183,10 +185,26 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
-def respond(
-    body: dict[str, Any], scope: Scope, headers: dict[str, str] | None = None
-) -> JSONResponse:
+NOT_FOUND_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
+<title>Page not found</title><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/book.css"></head><body class="book"><main><h1>Page not found</h1>
+<p>{detail}</p><p><a href="/">Back to the book</a></p></main></body></html>
+"""
+
+
+def _is_reader(scope: Scope) -> bool:
+    """Whether a person follows a link in a browser, and no program asks for data."""
+    accepted = Headers(scope=scope).get("accept", "")
+    return scope.get("method") in ("GET", "HEAD") and "text/html" in accepted
+
+
+def respond(body: dict[str, Any], scope: Scope, headers: dict[str, str] | None = None) -> Response:
     """Answer a request with a problem, in the shape that its address speaks."""
+    if body["status"] == HTTPStatus.NOT_FOUND and _is_reader(scope):
+        page = NOT_FOUND_PAGE.format(detail=escape(body["detail"]))
+        policy = "default-src 'none'; style-src 'self'"
+        own = {"Content-Security-Policy": policy, "Vary": "Accept"}
+        return HTMLResponse(page, body["status"], (headers or {}) | own)
     if is_openai(scope["path"]):
         status = openai_status(body["status"])
         return JSONResponse(openai_error(body), status, headers)
@@ -238,11 +256,11 @@ def add_handlers(app: FastAPI) -> None:
     document(app)
 
     @app.exception_handler(QuireError)
-    async def ours(request: Request, error: QuireError) -> JSONResponse:
+    async def ours(request: Request, error: QuireError) -> Response:
         return refusal(error, request.scope)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         fields = [
             {
                 "field": ".".join(str(part) for part in entry["loc"] if part != "body") or "body",
@@ -264,7 +282,7 @@ def add_handlers(app: FastAPI) -> None:
         )
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
+    async def http(request: Request, error: HTTPException) -> Response:
         status = HTTPStatus(error.status_code)
         code = status.phrase.title().replace(" ", "")
         headers = dict(error.headers or {})
@@ -275,11 +293,11 @@ def add_handlers(app: FastAPI) -> None:
         return respond(body, request.scope, headers)
 
     @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+    async def unforeseen(request: Request, error: Exception) -> Response:
         return unexpected(error, request.scope)
 
 
-def unexpected(error: Exception, scope: Scope) -> JSONResponse:
+def unexpected(error: Exception, scope: Scope) -> Response:
     """Answer a request that broke; the log gets what the caller must not see."""
     request_id = str(scope.get("request_id", ""))
     LOG.error("unexpected error in request %s", request_id, exc_info=error)

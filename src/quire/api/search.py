@@ -13,7 +13,7 @@ from quire.api.door import needs
 from quire.api.fields import BookFilters
 from quire.ports import Library
 from quire.retrieve.across import search_across
-from quire.retrieve.search import Searcher
+from quire.retrieve.search import Searcher, relevant
 
 
 def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRouter:
@@ -22,20 +22,20 @@ def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRout
 
     @router.post("/search", tags=["assistant"])
     async def search(body: SearchRequest, request: Request) -> SearchResponse:
-        """Find the passages nearest to a question, best first, in one book or in several."""
+        """Find the passages about a question, best first, in one book or in several."""
         filters = (body.filters or BookFilters()).read()
         wanted: Sequence[str | None] = body.books or [body.book]
         named = dict.fromkeys(book_for(request, book) for book in wanted)
         indexes = [await asyncio.to_thread(library.open, book) for book in named]
         hits = await search_across(searcher, indexes, body.query, filters=filters, top_k=body.top_k)
-        return found(body.query, hits)
+        return found(body.query, relevant(hits))
 
     @router.post("/search_book", tags=["workflow"])
     async def search_book(body: SearchBookRequest, request: Request) -> RAGContext:
-        """Find the passages nearest to a question, as a workflow would use them."""
+        """Find the passages about a question, as a workflow would use them."""
         filters = (body.filters or BookFilters()).read()
         index = await asyncio.to_thread(library.open, book_for(request, body.book))
         result = await searcher.search(index, body.query, filters=filters, top_k=body.topK)
-        return rag_context(body.query, result.hits, clock())
+        return rag_context(body.query, relevant(result.hits), clock())
 
     return router

@@ -1,6 +1,7 @@
 """`quire ask "…"`."""
 
 import asyncio
+from itertools import groupby
 from pathlib import Path
 from typing import TextIO
 
@@ -15,10 +16,12 @@ from quire.cli.options import (
     filters_from,
     settings_from,
 )
+from quire.cli.terminal import print_indented
 from quire.compose import build
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
 from quire.events import NOTICES, Done, Sentence
+from quire.prose.plain import plain
 from quire.settings import Settings
 
 MAX_LENGTH = 1000
@@ -95,10 +98,13 @@ async def _ask(settings: Settings, question: Question) -> None:
 
 def _print_sources(console: Console, answer: Answer) -> None:
     console.print("\n[bold]Sources[/bold]")
-    for citation in answer.citations:
-        place = " › ".join(dict.fromkeys((citation.chapter, citation.section)))
-        quote = " ".join(citation.quote.split())
-        console.print(f"  [bold]\\[{citation.number}][/bold] {escape(place)}", highlight=False)
-        console.print(f"      “{escape(quote)}”", style="italic", highlight=False, soft_wrap=True)
-        address = citation.url or "the text you gave; it is not in the book"
+    by_number = sorted(answer.citations, key=lambda citation: citation.number)
+    for number, group in groupby(by_number, key=lambda citation: citation.number):
+        citations = list(group)
+        first = citations[0]
+        place = " › ".join(dict.fromkeys((first.chapter, first.section)))
+        console.print(f"  [bold]\\[{number}][/bold] {escape(place)}", highlight=False)
+        for quote in dict.fromkeys(plain(citation.quote) for citation in citations):
+            print_indented(console, f"“{quote}”", indent=6, style="italic")
+        address = first.url or "the text you gave; it is not in the book"
         console.print(f"      {escape(address)}", style="dim", highlight=False, soft_wrap=True)

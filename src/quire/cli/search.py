@@ -15,8 +15,11 @@ from quire.cli.options import (
     filters_from,
     settings_from,
 )
+from quire.cli.terminal import print_indented
 from quire.compose import build
 from quire.domain import Chunk, Filters, Hit
+from quire.prose.plain import preview
+from quire.retrieve.search import relevant
 from quire.settings import Settings
 
 PREVIEW = 240
@@ -27,6 +30,7 @@ PREVIEW = 240
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
 @click.option("--chapter", multiple=True, help="Search only this chapter; may be repeated.")
 @click.option("--section", multiple=True, help="Search only this section; may be repeated.")
+@click.option("--verbose", "-v", is_flag=True, help="Show the scores of each passage, too.")
 @click.option(
     "--around",
     default=0,
@@ -44,38 +48,42 @@ def command(  # noqa: PLR0913 - one for each option
     chapter: tuple[str, ...],
     section: tuple[str, ...],
     around: int,
+    verbose: bool,
     filters: tuple[str, ...],
     book: str | None,
     data_dir: Path | None,
 ) -> None:
-    """Show the passages of the book nearest to QUESTION."""
+    """Show the passages of the book about QUESTION."""
     where = filters_from(filters, chapter=chapter, section=section)
     hits, context = asyncio.run(
         _search(settings_from(data_dir), question, book, where, (top_k, around))
     )
     console = Console()
     if not hits:
-        console.print("Nothing found.")
+        console.print("Nothing in the book is about that.")
     for hit in hits:
         place = " › ".join(hit.chunk.path)
+        about = _about(hit, verbose=verbose)
         console.print(
-            f"[bold]{hit.rank}. {escape(place)}[/bold]  [dim]similarity {hit.similarity:.2f}, "
-            f"cosine {hit.cosine:.2f}{_kind(hit.chunk)}[/dim]",
+            f"[bold]{hit.rank}. {escape(place)}[/bold]"
+            + (f"  [dim]{about}[/dim]" if about else ""),
             highlight=False,
         )
         console.print(f"   {escape(hit.chunk.url)}", style="dim", highlight=False, soft_wrap=True)
         for chunk in context.get(hit.chunk.id, [hit.chunk]):
-            text = " ".join(chunk.text.split())
-            console.print(
-                f"   {escape(text[:PREVIEW])}{'…' if len(text) > PREVIEW else ''}",
+            print_indented(
+                console,
+                preview(chunk.text, PREVIEW),
+                indent=3,
                 style="" if chunk.id == hit.chunk.id else "dim",
-                highlight=False,
             )
 
 
-def _kind(chunk: Chunk) -> str:
-    role = "" if chunk.role == "text" else f", {chunk.role}"
-    return f"{role}, piece {chunk.piece}" if chunk.piece else role
+def _about(hit: Hit, *, verbose: bool) -> str:
+    scores = (f"similarity {hit.similarity:.2f}", f"cosine {hit.cosine:.2f}") if verbose else ()
+    role = "" if hit.chunk.role == "text" else hit.chunk.role
+    piece = f"piece {hit.chunk.piece}" if hit.chunk.piece else ""
+    return ", ".join(filter(None, (*scores, role, piece)))
 
 
 async def _search(
@@ -86,5 +94,6 @@ async def _search(
     async with build(settings) as services:
         index = services.library.open(book)
         found = await services.searcher.search(index, question, filters=filters, top_k=top_k)
-        ids = [hit.chunk.id for hit in found.hits] if around else []
-        return found.hits, {identity: index.neighbours(identity, around) for identity in ids}
+        hits = relevant(found.hits)
+        ids = [hit.chunk.id for hit in hits] if around else []
+        return hits, {identity: index.neighbours(identity, around) for identity in ids}

@@ -1,6 +1,7 @@
 """Markdown in which nothing leads anywhere and nothing is fetched: its words stay as they are."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -12,11 +13,13 @@ _FETCHING = re.compile(
     r"|picture|source|svg|track|use|video)\b[^>]*>?",
     re.I,
 )
-_STYLED = re.compile(r"<(\w+)\s[^>]*\b(?:style|on\w+|src|href|background)\s*=[^>]*>", re.I)
-_LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)"
-_TARGET = r"(?:<[^<>\n]*>|[^\s()<>]*(?:\([^()\s]*\)[^\s()<>]*)*)"
-_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
-_LINK = re.compile(rf"!?\[{_LABEL}\]\(\s*{_TARGET}{_TITLE}\s*\)")
+# All possessive or bounded: signs that open and never close are given up soon.
+_TAG = re.compile(r"<\w+\s[^>]*+>?")
+_ACTING = re.compile(r"\b(?:style|on\w+|src|href|background)\s*=", re.I)
+_LABEL = r"((?:[^\[\]\\]++|\\.|\[[^\[\]]*+\]){0,500}+)"
+_TARGET = r"(?:<[^<>\n]*+>|[^\s()<>]*+(?:\([^()\s]*+\)[^\s()<>]*+)*+)"
+_TITLE = r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'|\([^()]*+\)))?"
+_LINK = re.compile(rf"!?\[{_LABEL}\]\(\s*+{_TARGET}{_TITLE}\s*+\)")
 _IMAGE = re.compile(rf"!\[{_LABEL}\](?:\[[^\[\]\n]*\])?")
 """What is left of a picture whose address is defined elsewhere."""
 _DEFINITION = re.compile(r"^[ \t>]*\[[^\]\n]+\]:[ \t]*\S.*$", re.M)
@@ -30,9 +33,9 @@ _LISTING = re.compile(
 )
 _UNREAD = re.compile(
     r"<!--.*?(?:-->|\Z)"
-    r"|<(\w+)\b[^>]*(?:display\s*:\s*none|visibility\s*:\s*hidden|\shidden\b|font-size\s*:\s*0)"
-    r"[^>]*>.*?(?:</\1\s*>|\Z)"
-    r"|^[ \t>]*\[[^\]\n]*\]:[ \t]*\S[^\n]*$",
+    r"|<(\w+)\b(?=[^<>]*?(?:display\s*:\s*none|visibility\s*:\s*hidden|\shidden\b"
+    r"|font-size\s*:\s*0))[^<>]*+>.*?(?:</\1\s*>|\Z)"
+    r"|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
     re.S | re.I | re.M,
 )
 _BEHIND = re.compile(r"(?<=\]\()[^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?=\))")
@@ -58,7 +61,9 @@ def inert(text: str) -> str:
         text = _LINK.sub(r"\1", text)
     text = _IMAGE.sub(r"\1", text)
     text = _AUTOLINK.sub(lambda found: hold(f"`{found[1]}`"), text)
-    text = _STYLED.sub("", _FETCHING.sub("", text))
+    text = _TAG.sub(_inactive, _FETCHING.sub("", text))
+    # What is left of links too strange to be read must not be one for somebody else.
+    text = text.replace("](", "] (")
     text = _ADDRESS.sub(lambda found: hold(f"`{found[0]}`"), text)
     return _put_back(text, held.__getitem__)
 
@@ -74,11 +79,17 @@ def masked(text: str) -> str:
     listings = [found.span() for found in _LISTING.finditer(text)]
 
     def blank(found: re.Match[str], ink: str) -> str:
-        listed = any(start <= found.start() < end for start, end in listings)
+        before = bisect_right(listings, (found.start(), len(text)))
+        listed = before and found.start() < listings[before - 1][1]
         return found[0] if listed else re.sub(r"[^\n]", ink, found[0])
 
     text = _UNREAD.sub(lambda found: blank(found, " "), text)
     return _BEHIND.sub(lambda found: blank(found, "-"), text)
+
+
+def _inactive(tag: re.Match[str]) -> str:
+    closed = tag[0].endswith(">")
+    return "" if closed and _ACTING.search(tag[0]) else tag[0]
 
 
 def _put_back(text: str, held: Callable[[int], str]) -> str:

@@ -19,6 +19,7 @@ from quire.prose.plain import (
     FOOTNOTE,
     IMAGE,
     LINK,
+    REFERENCE,
     STRIKE,
     STRONG,
     TABLE_RULE,
@@ -146,27 +147,31 @@ _ITEM = re.compile(
 _BLOCKS: tuple[tuple[re.Pattern[str], Show], ...] = (
     (
         re.compile(
-            r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)"
-            r"(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
+            r"^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?P<body>.*?)"
+            r"(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*+$|\Z)",
             re.DOTALL | re.MULTILINE,
         ),
         _listing,
     ),
     (re.compile(r"(?<!\\)\$\$.+?\$\$", re.DOTALL), partial(_as, _WALL)),
-    (re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE), partial(_as, _DROP)),
+    (re.compile(r"^[ \t]*+(?:>[ \t]?)+", re.MULTILINE), partial(_as, _DROP)),
     (re.compile(rf"{ADMONITION.pattern}(?:\n|\Z)", re.MULTILINE), _title),
     (TABLE_RULE, partial(_as, _BREAK)),
+    (re.compile(r"^[ \t]*+:[ \t]++(?=\S)", re.MULTILINE), partial(_as, _BREAK)),
     (re.compile(r"^[ \t]*\|.*$", re.MULTILINE), _row),
     (re.compile(r"^[ \t\x00]*#{1,6}[ \t]+", re.MULTILINE), partial(_as, _WALL)),
-    (re.compile(r"^[ \t]*(?:[-=]{2,}|(?:[-*_][ \t]*){3,})$", re.MULTILINE), partial(_as, _WALL)),
+    (
+        re.compile(r"^[ \t]*+(?:[-=]{2,}+|(?:[-*_][ \t]*+){3,}+)$", re.MULTILINE),
+        partial(_as, _WALL),
+    ),
     (
         re.compile(
-            r"^([ \t\x00]*\[\^[^\]\n]+\]:)(.*?)(\n|\Z)(?=[ \t]*(?:\n|\[\^|\Z))", re.S | re.M
+            r"^([ \t\x00]*+\[\^[^\[\]\n]++\]:)(.*?)(\n|\Z)(?=[ \t]*(?:\n|\[\^|\Z))", re.S | re.M
         ),
         _note,
     ),
     (re.compile(r"[^\n\x02\x03](?:(?!\n[ \t\x00]*\n)[^\x02\x03])*"), _items),
-    (re.compile(r"\n(?=[ \t\x00]*(?:\n|\Z))|(?:[ ]{2,}|\\)\n"), partial(_as, _BREAK)),
+    (re.compile(r"\n(?=[ \t\x00]*(?:\n|\Z))|(?:(?<! )[ ]{2,}+|\\)\n"), partial(_as, _BREAK)),
 )
 _INLINE: tuple[tuple[re.Pattern[str], Show], ...] = (
     (CODE, partial(_only, 2, keep=True)),
@@ -177,6 +182,7 @@ _INLINE: tuple[tuple[re.Pattern[str], Show], ...] = (
     (FOOTNOTE, partial(_as, HIDDEN)),
     (IMAGE, partial(_as, HIDDEN)),
     (LINK, partial(_only, 1)),
+    (REFERENCE, partial(_only, 1)),
     (AUTOLINK, partial(_only, 1)),
     (STRONG, partial(_only, 2)),
     (EMPHASIS, partial(_only, 1)),

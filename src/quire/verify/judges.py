@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from quire.domain import Verdict
-from quire.prose.plain import inline_plain
+from quire.prose.plain import inline_plain, unreferenced
 from quire.prose.sentences import split_spans
 from quire.verify.agreement import core, disagreements, meaning, stands_alone
 from quire.verify.literal import Places, cited_first, is_literal, judge_literal
@@ -52,13 +52,20 @@ class LexicalJudge:
 def _verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
     enough = _says_enough(inline_plain(claim))
     for index in order:
-        place = find_quote(passages[index], claim)
+        place = find_quote(passages[index], claim) or _as_shown(claim, passages[index])
         if not place:
             continue
         whole = any((s.start, s.end) == place for s in split_spans(passages[index]))
         if whole or (enough and _stands_alone(passages[index], *place)):
             return ((index + 1, *place),)
     return ()
+
+
+def _as_shown(claim: str, passage: str) -> tuple[int, int] | None:
+    """Return the offsets of the sentence that reads like the claim away from its page."""
+    said = claim.split()
+    shown = ((span, unreferenced(span.of(passage)).split()) for span in split_spans(passage))
+    return next(((span.start, span.end) for span, words in shown if words == said), None)
 
 
 def _says_enough(plain: str) -> bool:

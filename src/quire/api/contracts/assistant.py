@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from quire.api.contract import WireEvent
-from quire.api.fields import BookFilters, Share, Wire, dump, rests_on, slug_of
+from quire.api.fields import PREVIEW, BookFilters, Share, Wire, dump, rests_on, slug_of
 from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+from quire.prose.plain import preview
 
 MAX_MESSAGE_LENGTH = 500
 DEFAULT_TOP_K = 5
@@ -89,7 +90,9 @@ class SearchHit(AssistantSource):
     """A passage that was found."""
 
     text: str
-    """What it says."""
+    """What it says, in Markdown."""
+    preview: str = Field(max_length=PREVIEW)
+    """How it begins, as plain text."""
     chapter: str
     """Title of the chapter."""
     section: str
@@ -184,6 +187,7 @@ def _hit(hit: Hit) -> SearchHit:
         slug=slug_of(chunk),
         score=hit.similarity,
         text=chunk.text,
+        preview=preview(chunk.text, PREVIEW),
         chapter=chunk.chapter,
         section=chunk.section,
         url=chunk.url,

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from quire.api.contract import WireEvent
-from quire.api.fields import PREVIEW, Share, Wire, clipped, dump, rests_on
+from quire.api.fields import PREVIEW, Share, Wire, dump, rests_on
 from quire.api.sent import ASKS, AnyId, AnyUuid, Kept, Sent
 from quire.conversation import MAX_INTERACTIONS, Message, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
+from quire.prose.plain import preview
 
 MAX_SOURCES = 99
 
@@ -53,7 +54,7 @@ class SourceReference(Wire):
     similarity_score: Share
     """Calibrated relevance to the question."""
     content_preview: str | None = Field(None, max_length=PREVIEW)
-    """How the passage begins."""
+    """How the passage begins, as plain text."""
 
 
 class RetrievedChunk(Wire):
@@ -234,7 +235,7 @@ def _source(hit: Hit) -> SourceReference:
         section_title=chunk.section,
         chunk_id=chunk.id,
         similarity_score=hit.similarity,
-        content_preview=clipped(chunk.text, PREVIEW),
+        content_preview=preview(chunk.text, PREVIEW),
     )
 
 

@@ -24,6 +24,7 @@ async function start() {
   // A key is needed to read the book, so there is nothing to go back to.
   ui.door.addEventListener("cancel", (event) => event.preventDefault());
   ui.ask.addEventListener("quire-open", openCited);
+  ui.article.addEventListener("click", followInside);
   addEventListener("popstate", () => openPage(placeInAddress()));
   await loadBooks();
 }
@@ -52,7 +53,7 @@ async function loadBooks() {
     books = await read("books");
   } catch (request) {
     if (request.status === 401 || request.status === 403) askForKey();
-    else say("The service cannot be reached.", "Reload the page in a moment.");
+    else say("Can’t reach the book right now.", "Reload the page in a moment.");
     return;
   }
   if (!books.length) {
@@ -69,7 +70,7 @@ async function loadBooks() {
 }
 
 function askForKey() {
-  ui.refused.textContent = sessionStorage.getItem(KEY) ? "That key does not open it." : "";
+  ui.refused.textContent = sessionStorage.getItem(KEY) ? "That key didn’t work." : "";
   ui.key.value = "";
   ui.door.showModal();
 }
@@ -130,7 +131,8 @@ function link(place, ...words) {
 // ---- a page
 
 /** Shows a page of the book, at a heading or at the words that a text fragment names. */
-async function openPage({ file, anchor, words = "" }, { replace = false, focus = false } = {}) {
+async function openPage(...wanted) {
+  const [{ file, anchor, words = "" }, { replace = false, focus = false } = {}] = wanted;
   if (!file) return;
   const path = [book, ...file.split("/")].map(encodeURIComponent).join("/");
   if (shown !== path) {
@@ -138,12 +140,17 @@ async function openPage({ file, anchor, words = "" }, { replace = false, focus =
       const page = await read(`read/${path}`, { type: "document" });
       ui.article.replaceChildren(document.importNode(page.querySelector("main"), true));
     } catch {
-      say("This page cannot be shown.", "Choose another one from the contents.");
+      // The page being read stays, and so does its place in the contents and in the address.
+      offerAgain(() => openPage(...wanted));
       return;
     }
     shown = path;
+    ui.trouble.hidden = true;
     // The pane is the landmark already.
     ui.article.replaceChildren(...ui.article.firstElementChild.childNodes);
+    for (const one of ui.article.querySelectorAll("a[data-page]")) {
+      one.href = addressOf({ file: one.dataset.page, anchor: anchorOf(one) });
+    }
     await drawFormulas();
     document.title = `${ui.article.querySelector("h1").textContent} · ${ui.title.textContent}`;
   }
@@ -166,6 +173,26 @@ async function drawFormulas() {
   if (!formulas.length) return;
   const { draw } = await import("./widget-math.js");
   for (const one of formulas) one.replaceChildren(draw(one.textContent.trim(), one.matches(".block")));
+}
+
+/** Follows a link from one page of the book to another without leaving this page. */
+function followInside(event) {
+  const link = event.target.closest("a[data-page]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  openPage({ file: link.dataset.page, anchor: anchorOf(link) }, { focus: true });
+}
+
+function anchorOf(link) {
+  return decodeURIComponent(link.hash.slice(1));
+}
+
+function offerAgain(again) {
+  ui.again.onclick = () => {
+    ui.trouble.hidden = true;
+    again();
+  };
+  ui.trouble.hidden = false;
 }
 
 /** Opens in this page what the chat cites, where this service can show it. */
@@ -200,22 +227,25 @@ async function search(event) {
   if (!query) return;
   try {
     const { results } = await read("search", { type: "json", body: { query, book, top_k: FOUND } });
-    showFound(results, results.length ? `${results.length} passages` : "Nothing was found.");
+    showFound(results, results.length ? counted(results.length) : `Nothing in the book is about “${query}”.`);
   } catch {
-    showFound([], "The search does not answer. Try again in a moment.");
+    showFound([], "Search isn’t responding. Try again in a moment.");
   }
+}
+
+function counted(passages) {
+  return passages === 1 ? "1 passage" : `${passages} passages`;
 }
 
 function showFound(results, said) {
   ui.found.textContent = said;
   ui.results.hidden = !results.length;
   ui.toc.hidden = results.length > 0;
-  const items = results.map(({ url, chapter, section, text }) => {
+  const items = results.map(({ url, chapter, section, preview }) => {
     const [page, anchor = ""] = url.split("#");
     const name = section && section !== chapter ? `${chapter} › ${section}` : chapter;
-    const words = text.replace(/\s+/g, " ");
-    const preview = words.length > PREVIEW ? `${words.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : words;
-    return make("li", {}, link({ file: files.get(page), anchor }, name), make("p", {}, preview));
+    const words = preview.length > PREVIEW ? `${preview.slice(0, PREVIEW).replace(/\s+\S*$/, "")}…` : preview;
+    return make("li", {}, link({ file: files.get(page), anchor }, name), make("p", {}, words));
   });
   ui.results.replaceChildren(...items);
 }
