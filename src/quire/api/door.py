@@ -64,12 +64,17 @@ async def _entitled(
     if lacking:
         raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(lacking)}`.")
     count: Count | None = request.scope["state"].get("count_session")
-    if count and (session := await _session(request)):
-        await count(session)
+    if count:
+        for session in await _sessions(request):
+            await count(session)
 
 
-async def _session(request: Request) -> str:
-    """Give the conversation that a request names, in its path or its body."""
+async def _sessions(request: Request) -> list[str]:
+    """Return the conversations that a request names, in its path or its body.
+
+    All are counted: fields that a contract does not know are ignored there, and must not hide
+    the one that it does.
+    """
     named: dict[str, Any] = dict(request.path_params)
     if body := await request.body():
         try:
@@ -77,7 +82,7 @@ async def _session(request: Request) -> str:
         except (ValueError, RecursionError):
             said = None  # the route says what is wrong with it
         named |= said if isinstance(said, dict) else {}
-    return next((str(named[name]) for name in SESSIONS if named.get(name)), "")
+    return list(dict.fromkeys(str(named[name]) for name in SESSIONS if named.get(name)))
 
 
 class Door:
@@ -124,8 +129,10 @@ class Door:
             await _note(limiter, standings, "ip", caller.address)
 
         async def count_session(session: str) -> None:
-            # Named by its owner too: nobody can use up what is another's.
-            who = hashlib.sha256(f"{caller.owner}\n{session}".encode()).hexdigest()
+            # Named by its owner too: nobody can use up what is another's. Who sends no token gets a
+            # new one each time, and is counted with all others of the key who send none.
+            owner = caller.id if caller.new_reader else caller.owner
+            who = hashlib.sha256(f"{owner}\n{session}".encode()).hexdigest()
             await _note(limiter, standings, "session", who)
 
         state["count_session"] = count_session
