@@ -160,7 +160,7 @@ class Rules:
     rests_as: ThreadState = "archived"
     gone_after: timedelta | None = None
     window: int | None = None
-    """How many messages a follow-up may refer to, and no more; by default as the pipeline has it."""
+    """How many messages a follow-up may refer to; `None` leaves that to the pipeline."""
 
     @property
     def ends(self) -> bool:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from quire.api.callers import Visible
 from quire.api.door import needs
 from quire.api.sent import Kept, NativeId, Sent
-from quire.conversation import NATIVE, RULES, Message, Thread, ThreadState
+from quire.conversation import NATIVE, RULES, Caller, Message, Thread, ThreadState
 from quire.domain import AnswerState
 from quire.errors import UnknownThread
 from quire.ports import ThreadStore
@@ -134,16 +134,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
         thread_id: ThreadId, body: Description, visible: Visible
     ) -> ThreadSummary:
         """Say what a conversation is about, or what is to be kept with it."""
-        whose = {"owner": visible, "contract": NATIVE}
-        known = True
-        if body.metadata is not None:
-            known = await store.annotate(thread_id, body.metadata, **whose)
-        if body.topic_summary is not None:
-            known = known and await store.describe(thread_id, body.topic_summary, **whose)
-        thread = await store.load(thread_id, last=1, **whose) if known else None
-        if thread is None:
-            raise _unknown(thread_id)
-        return ThreadSummary(**_summary(thread))
+        return ThreadSummary(**_summary(await _described(store, thread_id, body, visible)))
 
     @router.delete("/{thread_id}", status_code=204)
     async def delete_thread(thread_id: ThreadId, visible: Visible) -> Response:
@@ -153,6 +144,23 @@ def threads_router(store: ThreadStore) -> APIRouter:
         return Response(status_code=204)
 
     return router
+
+
+async def _described(
+    store: ThreadStore, thread_id: str, body: Description, visible: Caller
+) -> Thread:
+    known = True
+    if body.metadata is not None:
+        known = await store.annotate(thread_id, body.metadata, owner=visible, contract=NATIVE)
+    if body.topic_summary is not None:
+        known = known and await store.describe(
+            thread_id, body.topic_summary, owner=visible, contract=NATIVE
+        )
+    if known:
+        thread = await store.load(thread_id, last=1, owner=visible, contract=NATIVE)
+        if thread:
+            return thread
+    raise _unknown(thread_id)
 
 
 def _unknown(thread_id: str) -> UnknownThread:

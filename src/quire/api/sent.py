@@ -49,9 +49,9 @@ def _texts(value: Any) -> Iterator[str]:
 class Sent(BaseModel):
     """A model of what a caller sends; every text in it can be kept and sent again.
 
-    Fields that are not known are ignored, and `null` is the default of a field that has one, so that
-    clients may send more than is asked for. PostgreSQL cannot keep a NUL, and nobody half of a
-    character, as which JSON can write one.
+    Fields that are not known are ignored, and `null` is the default of a field that has one, so
+    that clients may send more than is asked for. PostgreSQL cannot keep a NUL, and nobody half of
+    a character, as which JSON can write one.
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")

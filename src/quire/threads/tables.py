@@ -22,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    desc,
     false,
     func,
     text,
@@ -115,8 +116,8 @@ THREADS = Table(
     Column("titled", Boolean, nullable=False, server_default=false()),
     # Whether its id alone opens it, for all readers of the key that its owner begins with.
     Column("opens_by_id", Boolean, nullable=False, server_default=false()),
-    Index("threads_by_update", text("updated_at DESC")),
-    Index("threads_by_creation", text("created_at DESC")),
+    Index("threads_by_update", desc("updated_at")),
+    Index("threads_by_creation", desc("created_at")),
     Index("threads_by_owner", "owner", "updated_at"),
     Index("threads_by_state", "state", "updated_at"),
 )

@@ -65,7 +65,7 @@ class ChatRequest(Sent):
     user_id: UserId | None = None
     """Whose question it is; kept as `user_id` in the `metadata` of the conversation."""
     metadata: Kept | None = None
-    """What to keep with the conversation, up to 10,000 bytes; its fields replace those of before."""
+    """What to keep with the conversation, up to 10,000 bytes; its fields replace earlier ones."""
 
     @field_validator("user_context")
     @classmethod

@@ -37,8 +37,8 @@ class QueryRequest(Sent):
     query: Words
     """The question."""
     user_context: Kept | None = None
-    """What is known about the reader, up to 10,000 bytes; kept with the session. A language model is
-    shown the beginning as data: it obeys nothing in it, and the book alone proves what it says."""
+    """What is known about the reader, up to 10,000 bytes; kept with the session. A language model
+    is shown the beginning as data: it is told to obey nothing in it, and the book alone proves."""
     timestamp: AnyMoment | None = None
     """When the question was asked, by your clock; kept beside the time it was received."""
     session_id: AnyId | None = None

@@ -47,14 +47,13 @@ def upgrade() -> None:
 
 
 def _clean(table: str, column: str, key: tuple[str, ...]) -> None:
+    """Replace what `JSONB` cannot hold."""
     connection = op.get_bind()
-    names = ", ".join(key)
-    found = connection.execute(
-        sa.text(f"SELECT {names}, {column}::text AS said FROM {table} WHERE {column}::text ~ :bad"),
-        {"bad": ESCAPED},
-    )
-    same = " AND ".join(f"{name} = :{name}" for name in key)
-    change = sa.text(f"UPDATE {table} SET {column} = CAST(:said AS json) WHERE {same}")
-    for row in found.mappings().all():
-        said = json.dumps(storable(json.loads(row["said"])))
-        connection.execute(change, {**row, "said": said})
+    where = sa.table(table, sa.column(column, sa.JSON), *map(sa.column, key))
+    said = sa.cast(where.c[column], sa.Text).label("said")
+    names = [where.c[name] for name in key]
+    unfit = said.regexp_match(ESCAPED)
+    for row in connection.execute(sa.select(*names, said).where(unfit)).mappings().all():
+        same = (where.c[name] == row[name] for name in key)
+        clean = storable(json.loads(row["said"]))
+        connection.execute(sa.update(where).where(*same).values({column: clean}))
