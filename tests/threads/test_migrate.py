@@ -116,7 +116,7 @@ async def test_threads_are_indexed_by_both_times_the_newest_first(store: SqlThre
         else "SELECT indexname, indexdef FROM pg_indexes"
     )
     async with store.database.reading() as connection:
-        found = dict((await connection.exec_driver_sql(wanted)).tuples().all())
+        found = dict((await connection.exec_driver_sql(wanted)).all())
 
     assert "updated_at DESC" in found["threads_by_update"]
     assert "created_at DESC" in found["threads_by_creation"]
