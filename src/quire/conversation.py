@@ -1,5 +1,6 @@
 """What is kept of a conversation: its messages, how far each answer has come, and for how long."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -23,7 +24,30 @@ class Whose(Enum):
 
 ANYONE = Whose.ANYONE
 """All of them: what an operator sees."""
-Caller = str | None | Whose
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReader:
+    """One of several readers who share a key, or need none.
+
+    A reader sees the conversations that are theirs, and opens by its id one that was begun without
+    a reader's token under a random UUID: nobody else knows that id.
+    """
+
+    owner: str
+    key: str
+    """The part of `owner` that all readers of the key have in common."""
+
+
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
+
+
+def is_unguessable(thread_id: str) -> bool:
+    """Whether an id is a UUID of version 4, which has 122 random bits."""
+    return bool(_RANDOM.fullmatch(thread_id))
+
+
+Caller = str | None | Whose | KeyReader
 """Whose conversations are visible: one owner's, those that nobody owns (`None`), or `ANYONE`'s."""
 
 
@@ -43,6 +67,8 @@ class AnswerEntry:
     """What the model claimed and the book does not support."""
     owner: str | None = None
     """Who asked, where that is known."""
+    contract: str = "chat"
+    """The contract that the question came in by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +131,26 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What is known of a conversation from a question, beside who asked it by which contract."""
+
+    at: datetime | None = None
+    """When the question arrived; by default when its message is dated."""
+    opens_by_id: bool = False
+    """Whether its id alone opens it, for all readers of the same key."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What the client wants kept with the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question stands: the conversation, and whose that is."""
+
+    thread_id: str
+    owner: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What happens to a thread that nobody writes to, by the contract that it came by."""
 
@@ -113,6 +159,8 @@ class Rules:
     rests_after: timedelta = timedelta(hours=1)
     rests_as: ThreadState = "archived"
     gone_after: timedelta | None = None
+    window: int | None = None
+    """How many messages a follow-up may refer to; `None` leaves that to the pipeline."""
 
     @property
     def ends(self) -> bool:
@@ -122,17 +170,27 @@ class Rules:
 
 MAX_INTERACTIONS = 99
 """Questions with their answers that `query` shows: fewer than 100."""
+ASSISTANT_TURNS = 10
 DEFAULT_RULES = Rules(live_messages=50)
-AGENT_GONE = timedelta(hours=24)
 RULES: Mapping[str, Rules] = {
     "chat": DEFAULT_RULES,
-    "agent": Rules(live_messages=100, rests_as="idle", gone_after=AGENT_GONE),
-    "assistant": Rules(live_messages=10, rests_after=timedelta(minutes=30), rests_as="ended"),
+    "agent": Rules(live_messages=100, rests_as="idle", gone_after=timedelta(hours=24)),
+    "assistant": Rules(
+        live_messages=ASSISTANT_TURNS,
+        rests_after=timedelta(minutes=30),
+        rests_as="ended",
+        gone_after=timedelta(hours=24),
+        window=ASSISTANT_TURNS,
+    ),
     "workflow": Rules(live_messages=100),
-    "query": Rules(live_messages=2 * MAX_INTERACTIONS),
+    "query": Rules(live_messages=2 * MAX_INTERACTIONS, gone_after=timedelta(days=30)),
 }
+"""What each contract's data model asks for; an operator may set other times."""
+NATIVE = "chat"
+FOREIGN = frozenset(RULES) - {NATIVE}
+"""Contracts that show their conversations themselves; all others are seen as the native ones."""
 
 
-def rules_of(contract: str) -> Rules:
-    """Give a contract's rules; one that has none of its own goes by those of `chat`."""
-    return RULES.get(contract, DEFAULT_RULES)
+def rules_of(contract: str, rules: Mapping[str, Rules] = RULES) -> Rules:
+    """Return a contract's rules; one that has none of its own goes by those of `chat`."""
+    return rules.get(contract, rules[NATIVE])

@@ -19,8 +19,8 @@ Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "n
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
 """What was down, or went wrong, while an answer was made that is given all the same."""
-SELECTION_LENGTH = (10, 16_000)
-"""Characters that a selection may have: as few as a passage, and about 4,000 tokens at most."""
+SELECTION_LENGTH = (1, 16_000)
+"""Characters that a selection may have: any text, and about 4,000 tokens at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,10 +249,22 @@ class Question:
     """Questions and answers before it, where the caller keeps the conversation, not a thread."""
     owner: str | None = None
     """Who asks; conversations of one owner are hidden from all others."""
+    key: str = ""
+    """The part of `owner` that all readers of one key have in common, where several share it."""
     contract: str = "chat"
     """The contract it came in by."""
     noted: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
     """What the contract wants kept with the answer; it changes nothing about it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    """What the client wants kept with the conversation."""
+    received_at: datetime | None = None
+    """When it arrived."""
+    sent_at: datetime | None = None
+    """When the client says that it was sent, where the contract asks for that."""
+    opens_by_id: bool = False
+    """Whether the conversation that it begins is opened by its id alone, if that is random."""
+    reader_context: str = ""
+    """What the client says about the reader, as JSON: data for the model, and never evidence."""
 
     @property
     def mode(self) -> ContextMode:
@@ -375,6 +387,8 @@ class Answer:
     """What was down while it was made."""
     cache_age: float | None = None
     """Seconds since it was made, where it was made for the same question before."""
+    context_given: bool = False
+    """Whether passages were given to whoever wrote it, however the check of that ended."""
 
     @property
     def mode(self) -> ContextMode:

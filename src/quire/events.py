@@ -36,6 +36,8 @@ class Retrieved:
     hits: tuple[Hit, ...]
     confidence: Confidence
     at: datetime = field(default_factory=partial(datetime.now, UTC))
+    question: str = ""
+    """The question in the reader's own words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,22 @@
 """The seams: what each stage needs from the next, without saying who provides it."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quire.conversation import (
     AnswerEntry,
+    Beginning,
     Caller,
     Feedback,
     FeedbackEntry,
+    KeyReader,
     Message,
+    Place,
     ReaderVerdict,
     Thread,
     ThreadState,
@@ -152,19 +155,37 @@ class ThreadStore(Protocol):
         ...
 
     async def resume(
-        self, thread_id: str, *, owner: str | None = None, contract: str = "chat"
-    ) -> str:
-        """Give the thread in which a conversation goes on: another one, if it is over."""
+        self, thread_id: str, *, owner: str | KeyReader | None = None, contract: str = "chat"
+    ) -> Place:
+        """Return where a conversation goes on: in another one, if it is over."""
         ...
 
     async def load(
-        self, thread_id: str, *, last: int | None = None, owner: Caller = None
+        self,
+        thread_id: str,
+        *,
+        last: int | None = None,
+        owner: Caller = None,
+        contract: str | None = None,
     ) -> Thread | None:
-        """Read a thread, with its last messages only if `last` is given."""
+        """Read a thread, with its last messages only if `last` is given.
+
+        With a `contract`, only one that it shows.
+        """
+        ...
+
+    async def begun(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
+        """Return a thread whose first answer is being made, and which has no message yet."""
         ...
 
     async def messages(
-        self, thread_id: str, *, limit: int, offset: int, owner: Caller = None
+        self,
+        thread_id: str,
+        *,
+        limit: int,
+        offset: int,
+        owner: Caller = None,
+        contract: str | None = None,
     ) -> Sequence[Message] | None:
         """Read messages from the first one on, also archived ones; `None` if there is no thread."""
         ...
@@ -188,6 +209,7 @@ class ThreadStore(Protocol):
         *,
         owner: str | None = None,
         contract: str = "chat",
+        beginning: Beginning = ...,
     ) -> None:
         """Add a question and its answer, creating the thread if it is new."""
         ...
@@ -209,12 +231,22 @@ class ThreadStore(Protocol):
         offset: int,
         owner: Caller = None,
         state: ThreadState | None = None,
+        contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Give threads without their messages, the newest activity first."""
+        """Give threads without their messages, the newest activity first.
+
+        With a `contract`, only those that it shows.
+        """
         ...
 
     async def describe(
-        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+        self,
+        thread_id: str,
+        summary: str,
+        *,
+        owner: Caller = None,
+        by_hand: bool = True,
+        contract: str | None = None,
     ) -> bool:
         """Give a thread the summary that someone wrote for it; `False` if there is none.
 
@@ -222,7 +254,20 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
+    async def annotate(
+        self,
+        thread_id: str,
+        metadata: Mapping[str, Any],
+        *,
+        owner: Caller = None,
+        contract: str | None = None,
+    ) -> bool:
+        """Keep what a client says about a thread, in place of what it said; `False` if none is."""
+        ...
+
+    async def delete(
+        self, thread_id: str, *, owner: Caller = None, contract: str | None = None
+    ) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
         ...
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from quire.conversation import ANYONE, Thread
+from quire.conversation import ANYONE, Place, Thread
 from quire.errors import StoreUnavailable
 from quire.threads.lifecycle import Swept, kept_in_order, sweep
 from quire.threads.options import ThreadOptions
@@ -94,7 +94,7 @@ async def test_an_archived_thread_can_be_read_and_goes_on(
     await sweep(store, OPTIONS)
     assert len((await loaded(store, "chat")).messages) == 2
 
-    assert await store.resume("chat") == "chat"
+    assert await store.resume("chat") == Place("chat", None)
     await store.append(*turn_of("chat", "two", created_at=clock.now))
     await sweep(store, OPTIONS)
 
@@ -106,10 +106,10 @@ async def test_after_half_an_hour_an_assistant_begins_another_session(
     store: SqlThreadStore, clock: Clock
 ) -> None:
     clock.now += 30 * MINUTE
-    assert await store.resume("assistant", contract="assistant") == "assistant"
+    assert await store.resume("assistant", contract="assistant") == Place("assistant", None)
 
     clock.now += MINUTE
-    other = await store.resume("assistant", contract="assistant")
+    other = (await store.resume("assistant", contract="assistant")).thread_id
 
     assert other != "assistant"
     assert await store.load(other) is None
@@ -125,17 +125,72 @@ async def test_after_a_day_an_agents_session_is_gone_with_all_that_was_said(
 
     clock.now += MINUTE
     if swept:
-        assert (await sweep(store, OPTIONS)).purged == 1
+        assert (await sweep(store, OPTIONS)).purged == 2  # that of the assistant, too
 
     assert await store.load("agent") is None
     assert await store.answer("a-agent-one") is None
     assert "agent" not in await states(store)
-    assert await store.resume("agent", contract="agent") == "agent"
+    assert await store.resume("agent", contract="agent") == Place("agent", None)
     await store.append(*turn_of("agent", "two", created_at=clock.now), contract="agent")
     assert (await loaded(store, "agent")).message_count == 2
     assert "a-agent-one" not in {
         entry.id for entry in await store.answers(state=None, limit=9, offset=0, owner=ANYONE)
     }
+
+
+async def test_an_assistants_session_that_ended_is_deleted_after_a_day(
+    store: SqlThreadStore, clock: Clock
+) -> None:
+    clock.now += DAY + MINUTE
+
+    assert await store.load("assistant") is None
+    await sweep(store, OPTIONS)
+
+    clock.now = NOON
+    assert await store.load("assistant") is None
+
+
+async def test_a_querys_session_is_deleted_after_thirty_days(
+    store: SqlThreadStore, clock: Clock
+) -> None:
+    clock.now += 30 * DAY
+    await sweep(store, OPTIONS)
+    assert await store.load("query") is not None
+
+    clock.now += MINUTE
+    await sweep(store, OPTIONS)
+
+    clock.now = NOON
+    assert await store.load("query") is None
+
+
+async def test_every_time_of_a_life_can_be_set(url: str, clock: Clock) -> None:
+    options = ThreadOptions(
+        sweep_seconds=0.5,
+        archive_after_seconds=1,
+        agent_inactive_after_seconds=2,
+        agent_gone_after_seconds=3,
+        assistant_ends_after_seconds=1,
+        assistant_gone_after_seconds=4,
+        query_gone_after_seconds=5,
+    )
+    store = SqlThreadStore(url, clock=clock, rules=options.rules)
+    await store.open()
+    for contract in ("chat", "agent", "assistant", "workflow", "query"):
+        await store.append(*turn_of(contract, "one"), contract=contract)
+    seen = []
+    for _ in range(6):
+        clock.now += timedelta(seconds=1, milliseconds=1)
+        await sweep(store, options)
+        seen.append(await states(store))
+    await store.close()
+
+    rests = {"chat": "archived", "workflow": "archived"}
+    assert seen[0] == {**rests, "query": "archived", "agent": "active", "assistant": "ended"}
+    assert seen[1] == {**seen[0], "agent": "idle"}
+    assert seen[2] == {**rests, "query": "archived", "assistant": "ended"}
+    assert seen[3] == {**rests, "query": "archived"}
+    assert seen[4] == seen[5] == rests
 
 
 async def test_what_rests_is_kept_for_good_unless_the_operator_says_how_long(
@@ -144,11 +199,11 @@ async def test_what_rests_is_kept_for_good_unless_the_operator_says_how_long(
     clock.now += 7 * DAY + MINUTE
     await sweep(store, OPTIONS)
     await store.append(*turn_of("chat", "two", created_at=clock.now))
-    assert set(await states(store)) == {"chat", "assistant", "workflow", "query"}
+    assert set(await states(store)) == {"chat", "workflow", "query"}
 
     swept = await sweep(store, ThreadOptions(purge_after_days=7))
 
-    assert swept.purged == 3
+    assert swept.purged == 2
     assert await states(store) == {"chat": "active"}
     left = await store.answers(state=None, limit=9, offset=0)
     assert {entry.thread_id for entry in left} == {"chat"}
@@ -161,7 +216,7 @@ async def test_more_threads_than_one_batch_are_purged(
     clock.now += 7 * DAY
     await sweep(store, OPTIONS)
 
-    assert (await sweep(store, ThreadOptions(purge_after_days=1))).purged == 4
+    assert (await sweep(store, ThreadOptions(purge_after_days=1))).purged == 3
     assert await states(store) == {}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from quire.access.store import SqlKeyStore
 from quire.access.tables import KEYS
@@ -62,6 +63,10 @@ BESIDE_0002 = [
 """What stood beside the tables of revision 2, made without a migration."""
 
 
+DESCENDING = ("threads_by_update", "threads_by_creation")
+"""Indexes that cannot be compared on SQLite: it does not tell in which order they are."""
+
+
 async def run(store: SqlThreadStore, *statements: str) -> None:
     async with store.database.writing() as connection:
         for statement in statements:
@@ -85,7 +90,11 @@ def _statements(store: SqlThreadStore, statements: list[str]) -> list[str]:
 
 def _differences(exact: bool) -> Callable[[Connection], list[object]]:
     def differences(connection: Connection) -> list[object]:
-        options = {"compare_type": exact, "version_table": VERSION_TABLE}
+        options = {
+            "compare_type": exact,
+            "version_table": VERSION_TABLE,
+            "include_object": lambda _, name, kind, *__: exact or name not in DESCENDING,
+        }
         return compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
 
     return differences
@@ -97,6 +106,20 @@ async def test_migrations_make_the_tables_that_the_code_uses(store: SqlThreadSto
     async with store.database.reading() as connection:
         assert await connection.run_sync(_differences(exact)) == []
     assert await current_revision(store.database) == REVISIONS[-1]
+
+
+async def test_threads_are_indexed_by_both_times_the_newest_first(store: SqlThreadStore) -> None:
+    lite = store.database.dialect == "sqlite"
+    wanted = (
+        "SELECT name, sql FROM sqlite_master"
+        if lite
+        else "SELECT indexname, indexdef FROM pg_indexes"
+    )
+    async with store.database.reading() as connection:
+        found = dict((await connection.exec_driver_sql(wanted)).all())
+
+    assert "updated_at DESC" in found["threads_by_update"]
+    assert "created_at DESC" in found["threads_by_creation"]
 
 
 async def test_a_database_from_before_migrations_is_taken_over(url: str) -> None:
@@ -142,6 +165,53 @@ async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_ove
     assert (key.name, key.scopes) == ("backend", {"ask"})
     assert kept is not None
     assert (kept.owner, [frame.event for frame in frames]) == ("ada", ["start"])
+
+
+async def test_documents_become_jsonb_and_what_that_cannot_hold_is_replaced(url: str) -> None:
+    store = SqlThreadStore(url)
+    async with store.database.writing() as connection:
+        await connection.run_sync(migrations("0005"))
+    await run(
+        store,
+        "INSERT INTO threads (id, book, created_at, updated_at, message_count, metadata) VALUES "
+        "('t1', 'tiny', '2025-01-02 12:00:00', '2025-01-02 12:00:00', 1, '{\"tags\": [\"a\"]}')",
+        "INSERT INTO messages VALUES ('t1', 0, 'm1', 'assistant', 'An answer', "
+        "'2025-01-02 12:00:00', NULL, "
+        '\'{"said": "nul \\u0000 half \\ud800 whole \\ud83d\\ude00", "n": 0.1}\')',
+    )
+
+    await store.open()
+    thread = await store.load("t1")
+    await store.append(*turn_of("t2", "one"))
+    async with store.database.reading() as connection:
+        kinds = await connection.run_sync(
+            lambda on: {
+                one["name"]: str(one["type"])
+                for name in ("threads", "messages")
+                for one in inspect(on).get_columns(name)
+            }
+        )
+    await store.close()
+
+    assert thread is not None
+    assert thread.metadata == {"tags": ["a"]}
+    (message,) = thread.messages
+    assert message.record["n"] == 0.1
+    if store.database.dialect == "postgresql":
+        assert message.record["said"] == "nul � half � whole 😀"
+        assert (kinds["metadata"], kinds["record"]) == ("JSONB", "JSONB")
+
+
+async def test_postgresql_fills_in_what_another_program_leaves_out(store: SqlThreadStore) -> None:
+    if store.database.dialect == "sqlite":
+        pytest.skip("SQLite cannot add a default to a column that it has")
+    await run(store, "INSERT INTO threads (id, book, message_count) VALUES ('t1', 'tiny', 0)")
+
+    thread = await store.load("t1")
+
+    assert thread is not None
+    assert thread.metadata == {}
+    assert thread.created_at == thread.updated_at <= datetime.now(UTC)
 
 
 async def test_a_database_of_a_newer_quire_is_refused_and_untouched(store: SqlThreadStore) -> None:

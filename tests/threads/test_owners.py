@@ -2,7 +2,7 @@
 
 import pytest
 
-from quire.conversation import ANYONE
+from quire.conversation import ANYONE, Beginning, KeyReader, Place
 from quire.errors import UnknownThread
 from quire.threads.store import SqlThreadStore
 from tests.threads.turns import entry_of, turn_of
@@ -15,7 +15,7 @@ async def alices(store: SqlThreadStore) -> SqlThreadStore:
     """A store with one conversation, which is Alice's."""
     answer, messages = turn_of("t1", "one")
     async with store.answering(entry_of("t1", "one", owner="alice")):
-        await store.append(answer, messages, owner="alice", contract="query")
+        await store.append(answer, messages, owner="alice", contract="workflow")
     return store
 
 
@@ -35,7 +35,7 @@ async def test_nobody_else_changes_a_thread(alices: SqlThreadStore, other: str |
     assert await alices.describe("t1", "Mine now", owner=other) is False
     assert await alices.delete("t1", owner=other) is False
     with pytest.raises(UnknownThread):
-        await alices.resume("t1", owner=other, contract="query")
+        await alices.resume("t1", owner=other, contract="workflow")
     with pytest.raises(UnknownThread):
         await alices.append(*turn_of("t1", "two"), owner=other)
 
@@ -48,7 +48,7 @@ async def test_the_owner_sees_everything(alices: SqlThreadStore) -> None:
     thread = await alices.load("t1", owner="alice")
 
     assert thread is not None
-    assert (thread.owner, thread.contract, thread.state) == ("alice", "query", "active")
+    assert (thread.owner, thread.contract, thread.state) == ("alice", "workflow", "active")
     assert len(thread.messages) == 2
     assert await alices.answer("a-t1-one", owner="alice") == thread.messages[1]
     assert [t.id for t in await alices.list(limit=9, offset=0, owner="alice")] == ["t1"]
@@ -57,7 +57,7 @@ async def test_the_owner_sees_everything(alices: SqlThreadStore) -> None:
 
 
 async def test_a_thread_is_continued_by_its_owner_with_its_contract(alices: SqlThreadStore) -> None:
-    assert await alices.resume("t1", owner="alice", contract="query") == "t1"
+    assert await alices.resume("t1", owner="alice", contract="workflow") == Place("t1", "alice")
     with pytest.raises(UnknownThread):
         await alices.resume("t1", owner="alice", contract="chat")
 
@@ -87,3 +87,81 @@ async def test_deleting_leaves_no_row_of_it(alices: SqlThreadStore) -> None:
         for table in ("threads", "messages", "answers"):
             found = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
             assert found.scalar() == 0
+
+
+RANDOM = "0d3d5c7e-52a1-4c10-8a0e-7a6f0e1b2c3d"
+BY_ID = Beginning(opens_by_id=True)
+BOB = KeyReader("key_1:bob", "key_1")
+
+
+@pytest.fixture
+async def shared(store: SqlThreadStore) -> SqlThreadStore:
+    """A store with a conversation that a reader of a key began without a token."""
+    await store.append(*turn_of(RANDOM, "one"), owner="key_1:ann", beginning=BY_ID)
+    return store
+
+
+async def test_a_random_id_opens_what_was_begun_without_a_token(shared: SqlThreadStore) -> None:
+    thread = await shared.load(RANDOM, owner=BOB)
+
+    assert thread is not None
+    assert await shared.resume(RANDOM, owner=BOB) == Place(RANDOM, "key_1:ann")
+    assert await shared.answer(f"a-{RANDOM[:20]}-one", owner=BOB) == thread.messages[1]
+    assert await shared.describe(RANDOM, "Ours", owner=BOB)
+    assert await shared.delete(RANDOM, owner=BOB)
+    assert await shared.load(RANDOM, owner=ANYONE) is None
+
+
+async def test_no_list_shows_what_an_id_opens(shared: SqlThreadStore) -> None:
+    assert await shared.list(limit=9, offset=0, owner=BOB) == []
+    (own,) = await shared.list(limit=9, offset=0, owner=KeyReader("key_1:ann", "key_1"))
+    assert own.id == RANDOM
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        KeyReader("key_2:bob", "key_2"),
+        KeyReader("key_12:bob", "key_12"),
+        KeyReader("key_:bob", "key_"),
+        KeyReader("%:bob", "%"),
+        "key_1",
+        None,
+    ],
+)
+async def test_a_random_id_opens_nothing_for_another_key(
+    shared: SqlThreadStore, other: KeyReader | str | None
+) -> None:
+    assert await shared.load(RANDOM, owner=other) is None
+    assert await shared.answer(f"a-{RANDOM[:20]}-one", owner=other) is None
+    assert not await shared.delete(RANDOM, owner=other)
+    with pytest.raises(UnknownThread):
+        await shared.resume(RANDOM, owner=other)
+
+
+@pytest.mark.parametrize(
+    ("thread_id", "beginning"),
+    [
+        (RANDOM, Beginning()),
+        ("conv-1", BY_ID),
+        ("0d3d5c7e-52a1-1c10-8a0e-7a6f0e1b2c3d", BY_ID),  # a UUID of version 1 has a time in it
+    ],
+)
+async def test_no_other_id_opens_anything(
+    store: SqlThreadStore, thread_id: str, beginning: Beginning
+) -> None:
+    await store.append(*turn_of(thread_id, "one"), owner="key_1:ann", beginning=beginning)
+
+    assert await store.load(thread_id, owner=BOB) is None
+    with pytest.raises(UnknownThread):
+        await store.resume(thread_id, owner=BOB)
+
+
+async def test_two_readers_without_a_token_who_begin_at_once_are_both_kept(
+    shared: SqlThreadStore,
+) -> None:
+    await shared.append(*turn_of(RANDOM, "two"), owner="key_1:late", beginning=BY_ID)
+
+    thread = await shared.load(RANDOM, owner=BOB)
+    assert thread is not None
+    assert (thread.message_count, thread.owner) == (4, "key_1:ann")

@@ -208,7 +208,7 @@ async def test_any_text_that_a_reader_can_send_is_stored(store: SqlThreadStore) 
 
     assert thread is not None
     assert thread.messages[0].content == "nul �, half a pair �, 🎈"
-    assert thread.messages[1].record == {"odd": odd}
+    assert thread.messages[1].record == {"odd": "nul �, half a pair �, 🎈"}
 
 
 async def test_messages_come_in_pages_and_the_old_ones_are_archived(store: SqlThreadStore) -> None:

@@ -7,10 +7,9 @@ from tests.verify.samples import NOON, answer_of
 
 def turn_of(thread_id: str, name: str, **fields: object) -> tuple[Answer, tuple[Message, Message]]:
     """Make a question and its answer."""
-    answer = answer_of(f"answer {name}", thread_id=thread_id, id=f"a-{thread_id}-{name}", **fields)
-    asked = Message(
-        id=f"q-{thread_id}-{name}", role="user", content=f"question {name}", created_at=NOON
-    )
+    named = f"{thread_id[:20]}-{name}"
+    answer = answer_of(f"answer {name}", thread_id=thread_id, id=f"a-{named}", **fields)
+    asked = Message(id=f"q-{named}", role="user", content=f"question {name}", created_at=NOON)
     said = Message(
         id=answer.id,
         role="assistant",

@@ -27,10 +27,20 @@ from agents.exceptions import (
 )
 from openai.types.responses import ResponseTextDeltaEvent
 
-from quire.answer.guardrails import question_guardrail
-from quire.answer.instructions import INSTRUCTIONS, PLAIN_INSTRUCTIONS, SELECTION_INSTRUCTIONS
+from quire.answer.guardrails import is_injection, question_guardrail
+from quire.answer.instructions import (
+    INSTRUCTIONS,
+    PLAIN_INSTRUCTIONS,
+    READER_CONTEXT,
+    SELECTION_INSTRUCTIONS,
+)
 from quire.answer.options import CONTEXT_TOKENS
-from quire.answer.passages import numbered_to_json, passages_to_json, passages_to_prompt
+from quire.answer.passages import (
+    numbered_to_json,
+    passages_to_json,
+    passages_to_prompt,
+    reader_to_prompt,
+)
 from quire.domain import Chunk, Hit
 from quire.errors import ModelMisbehaved, UnknownPage
 from quire.ports import Index
@@ -62,6 +72,8 @@ class Evidence:
     """Whether the reader selected the text, which then is all there is."""
     room: int = CONTEXT_TOKENS
     """How many tokens all passages together may have."""
+    reader: str = ""
+    """What the client says about the reader; data that helps to choose, and proves nothing."""
     refusal: str = ""
     """Why the question was not passed on to the model."""
     tokens_used: int | None = None
@@ -231,13 +243,15 @@ def _agent(evidence: Evidence, calling: Calling) -> Agent[Evidence]:
 
 def _opening(evidence: Evidence, calling: Calling) -> list[Any]:
     """Give the question, and the first search or the selection as a finished tool call."""
+    about = _about_reader(evidence)
     if not calling.tools:
         prompt = passages_to_prompt(evidence.hits, evidence.question)
-        return [{"role": "user", "content": prompt}]
+        return [*about, {"role": "user", "content": prompt}]
     tool = read_selection if evidence.selected else search_textbook
     call = f"call_{uuid4().hex}"
     arguments = {} if evidence.selected else {"query": evidence.question}
     return [
+        *about,
         {"role": "user", "content": evidence.question},
         {
             "type": "function_call",
@@ -251,6 +265,13 @@ def _opening(evidence: Evidence, calling: Calling) -> list[Any]:
             "output": passages_to_json(evidence.hits),
         },
     ]
+
+
+def _about_reader(evidence: Evidence) -> list[Any]:
+    """Return what the client says about the reader; nothing if it plainly gives orders."""
+    if not evidence.reader or is_injection(evidence.reader):
+        return []
+    return [{"role": "user", "content": reader_to_prompt(evidence.reader, READER_CONTEXT)}]
 
 
 def _at_once(passages: Sequence[Chunk], room: int) -> Sequence[Chunk]:

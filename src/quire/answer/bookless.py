@@ -5,8 +5,9 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from quire.answer.keeping import keep
 from quire.answer.records import answer_record
-from quire.conversation import AnswerEntry, Message
+from quire.conversation import AnswerEntry
 from quire.domain import Answer, Claim, Question
 from quire.errors import EmbedderUnavailable, SearchIndexError
 from quire.events import Done, Event, Retrieved, Sentence, Started
@@ -57,23 +58,20 @@ class Bookless:
     async def _without_book(
         self, question: Question, started: Started | None
     ) -> AsyncGenerator[Event, None]:
+        received = question.received_at or datetime.now(UTC)
         if started is None:
             started = Started(question.thread_id or str(uuid4()), str(uuid4()))
             yield started
         answer = _reply(question, started, DOWN if self._rag else OFF)
-        yield Retrieved(question.text, (), answer.confidence)
+        yield Retrieved(question.text, (), answer.confidence, question=question.text)
         for claim in answer.claims:
             yield Sentence(claim.text, claim)
         async with (
             self._threads.turn(answer.thread_id),
             self._threads.answering(_entry(answer, question)),
         ):
-            await self._threads.append(
-                answer,
-                _messages(answer, question),
-                owner=question.owner,
-                contract=question.contract,
-            )
+            record = answer_record(answer, question, None)
+            await keep(self._threads, answer, question, record, received_at=received)
         yield Done(answer)
         await self._threads.deliver(answer.id)
 
@@ -107,19 +105,5 @@ def _entry(answer: Answer, question: Question) -> AnswerEntry:
         state="processing",
         created_at=answer.created_at,
         owner=question.owner,
+        contract=question.contract,
     )
-
-
-def _messages(answer: Answer, question: Question) -> tuple[Message, Message]:
-    asked = Message(
-        id=str(uuid4()), role="user", content=answer.question, created_at=answer.created_at
-    )
-    said = Message(
-        id=answer.id,
-        role="assistant",
-        content=answer.text,
-        created_at=answer.created_at,
-        confidence=0.0,
-        record=answer_record(answer, question, None),
-    )
-    return asked, said

@@ -17,13 +17,12 @@ from unicodedata import normalize
 from uuid import uuid4
 
 from quire.answer.instructions import VERSION
-from quire.answer.keeping import logged, unless_down
+from quire.answer.keeping import keep, logged, unless_down
 from quire.answer.options import CacheOptions
 from quire.answer.records import answer_record
 from quire.answer.shared import Made, SharedAnswers
 from quire.answer.work import Work
 from quire.broadcast import Broadcast
-from quire.conversation import Message
 from quire.domain import Answer, Hit, Question, Timings
 from quire.errors import QuireError, StoreUnavailable
 from quire.events import Done, Event, Retrieved, Started
@@ -31,7 +30,20 @@ from quire.ports import Answerer, Library, ThreadStore
 from quire.telemetry.metrics import CACHE
 
 Clock = Callable[[], float]
-ASIDE = frozenset({"book", "thread_id", "owner", "contract", "noted"})
+ASIDE = frozenset(
+    {
+        "book",
+        "thread_id",
+        "owner",
+        "key",
+        "contract",
+        "noted",
+        "metadata",
+        "received_at",
+        "sent_at",
+        "opens_by_id",
+    }
+)
 """What a question says about who asks it where, and not about what is asked."""
 SEARCHED = ("searched", "also", "told", "hits", "top_k", "threshold")
 """What is stored of the search, and is the same for all who share the answer."""
@@ -245,6 +257,8 @@ class CachedAnswerer:
             async for event in events:
                 if isinstance(event, Done):
                     answer = self._own(event.answer, flight, work)
+                elif isinstance(event, Retrieved):
+                    yield replace(event, question=question.text)
                 else:
                     yield event
             assert answer is not None, "the pipeline ended without `Done`"
@@ -268,9 +282,9 @@ class CachedAnswerer:
         if not work.kept:
             return
         asked = work.question
-        messages = _messages(answer, asked, record)
-        keeping = self._threads.append(answer, messages, owner=asked.owner, contract=asked.contract)
-        await unless_down(work, keeping)
+        received = asked.received_at or work.began_at
+        own = _own_record(answer, asked, record)
+        await unless_down(work, keep(self._threads, answer, asked, own, received_at=received))
 
 
 def _lasts(answer: Answer) -> bool:
@@ -290,23 +304,11 @@ def _impersonal(question: Question) -> Question:
     return replace(question, text=normal_form(question.text), **aside)
 
 
-def _messages(
-    answer: Answer, question: Question, record: Mapping[str, Any]
-) -> tuple[Message, Message]:
-    """Give the question and the answer as they are stored, with nothing of the other reader."""
-    now = answer.created_at
+def _own_record(answer: Answer, question: Question, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is stored with the answer, with nothing of the other reader."""
     own = answer_record(answer, question, answer.hits)
     found = {name: record[name] for name in SEARCHED if name in record}
-    asked = Message(id=str(uuid4()), role="user", content=answer.question, created_at=now)
-    said = Message(
-        id=answer.id,
-        role="assistant",
-        content=answer.text,
-        created_at=now,
-        confidence=answer.confidence.average_similarity,
-        record=own | found | {"cache_age": answer.cache_age},
-    )
-    return asked, said
+    return own | found | {"cache_age": answer.cache_age}
 
 
 def _light(event: Event) -> Event:

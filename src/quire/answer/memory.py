@@ -35,13 +35,20 @@ class ThreadSession:
     session_settings: "SessionSettings | None" = None
 
     def __init__(
-        self, store: ThreadStore, thread_id: str, *, owner: str | None = None, last: int
+        self,
+        store: ThreadStore,
+        thread_id: str,
+        *,
+        owner: str | None = None,
+        last: int,
+        before: int = EARLIER_MESSAGES,
     ) -> None:
-        """Remember the `last` messages of a thread."""
+        """Remember the `last` messages of a thread, and what was asked in those `before` them."""
         self.session_id = thread_id
         self._store = store
         self._owner = owner
         self._last = last
+        self._before = before
         self._unchecked: list[TResponseInputItem] = []
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
@@ -67,7 +74,7 @@ class ThreadSession:
         thread = None
         with suppress(StoreUnavailable):
             thread = await self._store.load(
-                self.session_id, last=self._last + EARLIER_MESSAGES, owner=self._owner
+                self.session_id, last=self._last + self._before, owner=self._owner
             )
         if thread is None:
             return "", []

@@ -9,6 +9,9 @@ from quire.domain import Hit
 from quire.prose.plain import INVISIBLE
 from quire.retrieve.evidence import Passage
 
+READER_LENGTH = 2_000
+"""Characters of what a client says about a reader that a model is shown."""
+
 
 def passages_to_json(hits: Sequence[Hit], first: int = 1) -> str:
     """Write hits as the tool's output, numbered from `first`."""
@@ -47,6 +50,16 @@ def passages_to_prompt(hits: Sequence[Hit], question: str) -> str:
     )
     fence = f"passages-{sha256(written.encode()).hexdigest()[:8]}"
     return f"<{fence}>\n{written}\n</{fence}>\n\nQuestion: {question}"
+
+
+def reader_to_prompt(context: str, told: str) -> str:
+    """Write what a client says about the reader, behind what the model is told about that.
+
+    Like passages, it stands in a fence that it cannot close; what is too long is cut.
+    """
+    said = _seen(context)[:READER_LENGTH]
+    fence = f"reader-{sha256(said.encode()).hexdigest()[:8]}"
+    return f"{told}\n\n<{fence}>\n{said}\n</{fence}>"
 
 
 def _seen(text: str) -> str:

@@ -14,8 +14,8 @@ from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
 from quire.answer.gate import at_risk, fitting, pass_gate
 from quire.answer.instructions import REWRITE, SUMMARISE
-from quire.answer.keeping import logged, unless_down
-from quire.answer.memory import ThreadSession, ToldSession, told_before
+from quire.answer.keeping import keep, logged, unless_down
+from quire.answer.memory import EARLIER_MESSAGES, ThreadSession, ToldSession, told_before
 from quire.answer.models import Writers
 from quire.answer.options import AnswerOptions
 from quire.answer.records import answer_record, cited_in
@@ -26,7 +26,7 @@ from quire.answer.smalltalk import answer_to_talk
 from quire.answer.topics import Topics
 from quire.answer.work import Work
 from quire.answer.writing import Writing
-from quire.conversation import Message
+from quire.conversation import rules_of
 from quire.domain import Answer, Confidence, Hit, Question
 from quire.errors import StoreUnavailable
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
@@ -47,7 +47,7 @@ from quire.verify.headings import check_titles
 from quire.verify.orders import is_order
 
 HISTORY = 6
-"""How many earlier messages a follow-up may refer to."""
+"""How many earlier messages a follow-up may refer to, unless its contract says otherwise."""
 
 
 class Pipeline:
@@ -88,7 +88,8 @@ class Pipeline:
                 shown = work.hits(answered=confidence.should_answer)
                 if confidence.level == "low":
                     work.disclaimer = SELECTION_DISCLAIMER if work.selected else DISCLAIMER
-                yield Retrieved(work.standalone, shown, confidence)
+                work.context_given = bool(shown) and confidence.should_answer
+                yield Retrieved(work.standalone, shown, confidence, question=question.text)
 
                 for statement in told:
                     yield self._quote_titles(work, statement)
@@ -127,8 +128,9 @@ class Pipeline:
             return told_before(asked.earlier[-HISTORY:])
         if asked.thread_id is None or not work.kept:
             return []
+        last = rules_of(asked.contract).window or HISTORY
         thread = await unless_down(
-            work, self._threads.load(work.thread_id, last=HISTORY, owner=asked.owner)
+            work, self._threads.load(work.thread_id, last=last, owner=asked.owner)
         )
         said = [message for message in (thread.messages if thread else ()) if message.record]
         said = [message for message in said if message.record["status"] != "small_talk"]
@@ -226,6 +228,7 @@ class Pipeline:
             instructions=self._options.instructions,
             selected=work.selected is not None,
             room=self._options.context_tokens,
+            reader=work.question.reader_context,
         )
 
     def _memory(self, work: Work) -> ThreadSession | None:
@@ -236,28 +239,22 @@ class Pipeline:
             return ToldSession(self._threads, work.thread_id, asked.earlier, last=HISTORY)
         if asked.thread_id is None:
             return None
-        return ThreadSession(self._threads, work.thread_id, owner=asked.owner, last=HISTORY)
+        window = rules_of(asked.contract).window
+        return ThreadSession(
+            self._threads,
+            work.thread_id,
+            owner=asked.owner,
+            last=window or HISTORY,
+            before=0 if window else EARLIER_MESSAGES,
+        )
 
     async def _remember(self, answer: Answer, work: Work) -> None:
         if not work.kept:
             return  # half a conversation would be worse than none
-        asked = Message(
-            id=str(uuid4()),
-            role="user",
-            content=answer.question,
-            created_at=answer.created_at,
-        )
-        said = Message(
-            id=answer.id,
-            role="assistant",
-            content=answer.text,
-            created_at=answer.created_at,
-            confidence=answer.confidence.average_similarity,
-            record=answer_record(answer, work.question, work.nearest, work.leaning),
-        )
-        keeping = self._threads.append(
-            answer, (asked, said), owner=work.question.owner, contract=work.question.contract
-        )
+        question = work.question
+        record = answer_record(answer, question, work.nearest, work.leaning)
+        received = question.received_at or work.began_at
+        keeping = keep(self._threads, answer, question, record, received_at=received)
         await unless_down(work, keeping)
 
 

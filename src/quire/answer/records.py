@@ -140,6 +140,7 @@ def answer_record(
         "headings": _headings(answer),
         "searched": searched is not None,
         "status": answer.status,
+        "context_given": answer.context_given,
         "lacks": list(answer.lacks),
         "book": answer.book,
         "revision": answer.revision,

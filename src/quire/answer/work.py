@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 
 from quire.answer.refusal import refusal_text, selection_refusal
@@ -25,6 +26,7 @@ class Work:
     answer_id: str
     model: str
     begun: float = field(default_factory=perf_counter)
+    began_at: datetime = field(default_factory=partial(datetime.now, UTC))
     standalone: str = ""
     selected: Selected | None = None
     refusal: str = ""
@@ -55,6 +57,8 @@ class Work:
     """How many claims were withheld from models before the one that writes."""
     notices: tuple[Notice, ...] = ()
     """What is down, and the reader has to know."""
+    context_given: bool = False
+    """Whether passages are given to whoever writes."""
 
     @property
     def kept(self) -> bool:
@@ -99,7 +103,8 @@ class Work:
             question=self.question.text,
             state="processing",
             owner=self.question.owner,
-            created_at=datetime.now(UTC),
+            contract=self.question.contract,
+            created_at=self.question.received_at or self.began_at,
         )
 
     def release(self, text: str, claim: Claim) -> Sentence:
@@ -162,6 +167,7 @@ class Work:
             tokens_written=self.tokens_written,
             dollars=self.dollars,
             notices=self.notices,
+            context_given=self.context_given,
         )
 
     def _status(self, *, answered: bool) -> Status:

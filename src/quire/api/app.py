@@ -41,7 +41,7 @@ from quire.compose import (
     build_journal,
     check_space,
 )
-from quire.conversation import ANYONE
+from quire.conversation import ANYONE, rules_of
 from quire.errors import EmbedderUnreachable
 from quire.ports import Answerer
 from quire.streams.live import Streams
@@ -121,8 +121,10 @@ def _add_contracts(app: FastAPI, services: Services, streams: Streams) -> None:
     app.include_router(workflows_router(declared, services.workflows, place, streams))
     app.include_router(completions_router(services.library, answerer, streams))
     app.include_router(streams_router(streams))
+    threads = services.threads
     for remembering in REMEMBERING:
-        app.include_router(sessions_router(remembering, services.threads, services.threads.clock))
+        rules = rules_of(remembering.name, threads.rules)
+        app.include_router(sessions_router(remembering, threads, threads.clock, rules))
 
 
 def _beside_them(services: Services) -> list[APIRouter]:

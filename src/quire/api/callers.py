@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from quire import conversation
 from quire.access.keys import PREFIX, SCOPES, Key, Scope
 from quire.access.options import is_loopback
 from quire.access.ring import Keyring
+from quire.domain import Question
 from quire.errors import BadRequest, KeyNeeded, NotAllowed, UnknownBook, WrongHost, WrongKey
 from quire.settings import Settings
 
@@ -54,8 +55,10 @@ class Caller:
     """The site whose page sent it, if a browser says so."""
     books: tuple[str, ...] = ()
     """The books it may ask about; all, if none is named."""
+    key: str = ""
+    """The part of `owner` that all readers of the key have, where several share it or need none."""
     new_reader: str = ""
-    """An id that the reader was given just now, and has to send from here on."""
+    """A token that the reader, who sent none, was given just now to send from here on."""
 
     def may(self, scope: Scope) -> bool:
         """Tell whether it may do what needs a scope."""
@@ -72,10 +75,21 @@ def owner_of(request: Request) -> str | None:
     """Give whose conversations the request may read, write and delete.
 
     `None` is the operator of a service that is open on loopback. A key is its own owner; where
-    several readers share one, or none is needed, each has an owner of their own by an id that
-    nobody else can guess. A conversation's id is chosen by clients, and so opens nothing by itself.
+    several readers share one, or none is needed, each has an owner of their own by a token that
+    nobody else can guess. See `KeyReader` for readers who send none.
     """
     return caller_of(request).owner
+
+
+def asked_by(caller: Caller, question: Question) -> Question:
+    """Return a question with who asks it; what a reader without a token begins, its id opens."""
+    return replace(
+        question,
+        owner=caller.owner,
+        key=caller.key,
+        opens_by_id=bool(caller.new_reader),
+        book=book_of(caller, question.book),
+    )
 
 
 def book_for(request: Request, named: str | None) -> str | None:
@@ -101,7 +115,11 @@ def book_of(caller: Caller, named: str | None) -> str | None:
 def visible_to(request: Request) -> conversation.Caller:
     """Give whose conversations the request may read and delete: an operator's, all."""
     caller = caller_of(request)
-    return conversation.ANYONE if caller.may("admin") else caller.owner
+    if caller.may("admin"):
+        return conversation.ANYONE
+    if caller.key and caller.owner:
+        return conversation.KeyReader(caller.owner, caller.key)
+    return caller.owner
 
 
 Visible = Annotated[Any, Depends(visible_to)]
@@ -146,6 +164,7 @@ async def identify(scope: AsgiScope, ring: Keyring, settings: Settings) -> Calle
         owner=f"{name}:{hashlib.sha256(reader.encode()).hexdigest()[:32]}" if reader else name,
         origin=origin,
         books=key.books if key else (),
+        key="" if kind == "secret" else name,
         new_reader=reader if new else "",
     )
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import datetime
 from time import time
 from typing import Any, Literal
@@ -12,7 +11,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 
-from quire.api.callers import book_for, caller_of, owner_of
+from quire.api.callers import asked_by, book_for, caller_of, owner_of
 from quire.api.contracts.completions import (
     Chunks,
     Completion,
@@ -88,9 +87,7 @@ def completions_router(library: Shelf, answerer: Answerer, streams: Streams) -> 
     @router.post("/chat/completions", response_model=Completion, responses=STREAMED)
     async def complete(body: CompletionRequest, request: Request) -> Any:
         """Answer the last question of a conversation, from the book alone."""
-        question = question_of(body)
-        book = book_for(request, question.book)
-        events = answerer.answer(replace(question, owner=owner_of(request), book=book))
+        events = answerer.answer(asked_by(caller_of(request), question_of(body)))
         if not body.stream:
             answer = await finish_for(request, events, streams.options.max_seconds)
             return completion_of(answer) if answer else Response(status_code=LEFT)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from quire.conversation import Thread
+from quire.conversation import Rules, Thread
 from quire.domain import Answer, Question
 from quire.events import Event
 
@@ -66,6 +66,6 @@ class Remembering(Protocol):
         """The model of a conversation."""
         ...
 
-    def show(self, thread: Thread, now: datetime) -> BaseModel:
-        """Write a conversation as the dialect has it."""
+    def show(self, thread: Thread, now: datetime, rules: Rules) -> BaseModel:
+        """Write a conversation as the dialect has it, by the rules that are in force for it."""
         ...

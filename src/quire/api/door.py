@@ -64,12 +64,17 @@ async def _entitled(
     if lacking:
         raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(lacking)}`.")
     count: Count | None = request.scope["state"].get("count_session")
-    if count and (session := await _session(request)):
-        await count(session)
+    if count:
+        for session in await _sessions(request):
+            await count(session)
 
 
-async def _session(request: Request) -> str:
-    """Give the conversation that a request names, in its path or its body."""
+async def _sessions(request: Request) -> list[str]:
+    """Return the conversations that a request names, in its path or its body.
+
+    All are counted: fields that a contract does not know are ignored there, and must not hide
+    the one that it does.
+    """
     named: dict[str, Any] = dict(request.path_params)
     if request.method in ("POST", "PATCH") and (body := await request.body()):
         try:
@@ -78,7 +83,7 @@ async def _session(request: Request) -> str:
             said = None  # the route says what is wrong with it
         named |= said if isinstance(said, dict) else {}
     texts = (named.get(name) for name in SESSIONS)
-    return next((text for text in texts if text and isinstance(text, str)), "")
+    return list(dict.fromkeys(text for text in texts if text and isinstance(text, str)))
 
 
 class Door:
@@ -125,9 +130,11 @@ class Door:
             await _note(limiter, standings, "ip", caller.address)
 
         async def count_session(session: str) -> None:
-            # Named by its owner too: nobody can use up what is another's.
+            # Named by its owner too: nobody can use up what is another's. Who sends no token gets a
+            # new one each time, and is counted with all others of the key who send none.
+            owner = caller.id if caller.new_reader else caller.owner
             # JSON can hold half a character, which the route refuses and UTF-8 cannot write.
-            named = f"{caller.owner}\n{session}".encode(errors="surrogatepass")
+            named = f"{owner}\n{session}".encode(errors="surrogatepass")
             who = hashlib.sha256(named).hexdigest()
             await _note(limiter, standings, "session", who)
 

@@ -3,7 +3,16 @@
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from quire.api.sent import Sent
 from quire.domain import Answer, Chunk, Filters, Hit, Prefix, Wanted
@@ -21,12 +30,27 @@ class Wire(BaseModel):
 class BeginsWith(Sent):
     """Matches whatever begins with `prefix`."""
 
+    model_config = ConfigDict(extra="forbid")
+
     prefix: str = Field(max_length=1000)
     """The beginning."""
 
 
+VALUES = 'must be a text of up to 1,000 characters, {"prefix": "…"}, or a list of up to 20 of these'
+
+
+def _plainly(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a filter's value; what is wrong with it is said once, not for each of its shapes."""
+    try:
+        return read(value)
+    except ValidationError as error:
+        raise ValueError(VALUES) from error
+
+
 Value = Annotated[str, StringConstraints(max_length=1000)] | BeginsWith
-Values = Value | Annotated[list[Value], Field(max_length=20)] | None
+Values = Annotated[
+    Value | Annotated[list[Value], Field(max_length=20)] | None, WrapValidator(_plainly)
+]
 
 
 class BookFilters(Sent):
@@ -35,6 +59,8 @@ class BookFilters(Sent):
     Each field takes a text that must be equal, `{"prefix": "…"}`, or a list of these of which any
     may match; where several fields are given, all must match.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     chapter: Values = None
     """Chapter title."""

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, StringConstraints
 from starlette.requests import Request
 
-from quire.api.callers import book_of
+from quire.api.callers import asked_by, book_of
 from quire.api.contracts.completions import source_list
 from quire.api.fields import Share, Wire
 from quire.api.mount import finish
@@ -148,12 +148,13 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
             await _count(context, conversation)
             asked = Question(
                 text=question,
-                book=_book(context, book),
+                book=book,
                 thread_id=conversation,
                 selected_text=selected_text,
-                owner=_owner(context),
                 contract=NAME,
             )
+            if caller := _state(context).get("caller"):
+                asked = asked_by(caller, asked)
             try:
                 async with asyncio.timeout(seconds):
                     answer = await finish(answerer.answer(asked))
@@ -239,11 +240,6 @@ def _book(context: Context[Any, Any], named: str | None) -> str | None:
 
 async def _open(services: Services, context: Context[Any, Any], named: str | None) -> BookIndex:
     return await asyncio.to_thread(services.library.open, _book(context, named))
-
-
-def _owner(context: Context[Any, Any]) -> str | None:
-    caller = _state(context).get("caller")
-    return caller.owner if caller else None
 
 
 async def _count(context: Context[Any, Any], conversation: str | None) -> None:

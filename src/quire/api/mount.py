@@ -4,23 +4,24 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
+from pydantic import BaseModel
 
-from quire.api.callers import book_for, owner_of
+from quire.api.callers import asked_by, caller_of
 from quire.api.contract import Contract, WireEvent
 from quire.api.door import needs
 from quire.api.problems import problem_of, request_id_of
 from quire.api.wire import EventStream, resume_stream, send_stream, streamed_as
 from quire.domain import Answer
 from quire.errors import AnswerTimedOut
-from quire.events import Done, Event, Failed
+from quire.events import Done, Event, Failed, Started
 from quire.ports import Answerer
 from quire.streams.live import Streams, Write
 
+TOKEN = "reader_token"  # noqa: S105 - the name of a field
 LEFT = 499
 """What the log shows for a reader who did not wait; nobody gets it."""
 LastEventId = Annotated[
@@ -72,13 +73,19 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def writer(contract: Contract[Any, Any], request_id: str) -> Write:
-    """Give what writes events in the dialect; failures have the one shape where it has none."""
+def writer(contract: Contract[Any, Any], request_id: str, token: str = "") -> Write:
+    """Give what writes events in the dialect; failures have the one shape where it has none.
+
+    A reader who was given a `token` just now finds it in the first event and in the last.
+    """
+    told = {TOKEN: token} if token and TOKEN in contract.response.model_fields else {}
 
     def write(event: Event) -> tuple[str, str] | None:
         said = contract.event(event)
         if said is None and isinstance(event, Failed):
             said = WireEvent("error", problem_of(event.error, request_id))
+        elif said and told and isinstance(event, Started | Done):
+            said = WireEvent(said.event, said.data | told)
         return (said.event, json.dumps(said.data, ensure_ascii=False)) if said else None
 
     return write
@@ -104,7 +111,7 @@ def mount(
     whole_docs = streamed_docs if "stream" in request_model.model_fields else None
 
     async def stream(by: Meant, body: Any, request: Request, last: str | None) -> Response:
-        write = writer(by[0], request_id_of(request))
+        write = writer(by[0], request_id_of(request), caller_of(request).new_reader)
         if last is not None:
             return await resume_stream(streams, last, request, write)
         return await send_stream(streams, _events(by, body, request), request, write)
@@ -121,7 +128,7 @@ def mount(
             return await stream(by, body, request, last_event_id)
         events = _events(by, body, request)
         answer = await finish_for(request, events, streams.options.max_seconds)
-        return contract.reply(answer) if answer else Response(status_code=LEFT)
+        return _told(contract.reply(answer), request) if answer else Response(status_code=LEFT)
 
     @router.post(contract.stream_path, response_class=EventStream, responses=streamed_docs)
     async def streamed(
@@ -137,6 +144,11 @@ def mount(
 
 def _events(by: Meant, body: Any, request: Request) -> AsyncGenerator[Event, None]:
     contract, answerer = by
-    question = contract.question(body)
-    book = book_for(request, question.book)
-    return answerer.answer(replace(question, owner=owner_of(request), book=book))
+    return answerer.answer(asked_by(caller_of(request), contract.question(body)))
+
+
+def _told(reply: BaseModel, request: Request) -> BaseModel:
+    """Return a reply that tells a reader who sent no token which one to send."""
+    token = caller_of(request).new_reader
+    known = token and TOKEN in type(reply).model_fields
+    return reply.model_copy(update={TOKEN: token}) if known else reply

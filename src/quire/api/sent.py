@@ -6,6 +6,7 @@ What is refused is also what the API's documentation says, as far as JSON Schema
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import (
@@ -17,9 +18,9 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     Strict,
-    StringConstraints,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 from pydantic_core import CoreSchema
 
@@ -30,7 +31,6 @@ NUL = "\0"
 WITHOUT_NUL = r"^[^\x00]*$"
 SAYING_SOMETHING = r"^[^\x00]*[^\s\x00][^\x00]*$"
 ASKING_SOMETHING = r"^[^\x00]*[\p{L}\p{N}][^\x00]*$"
-SELECTED = rf"^\s*[^\s\x00][^\x00]{{{SELECTION_LENGTH[0] - 2},}}[^\s\x00]\s*$"
 MAX_OBJECT, MAX_DEPTH = 10_000, 20
 PLAIN_JSON = "PlainJson"
 
@@ -49,10 +49,20 @@ def _texts(value: Any) -> Iterator[str]:
 class Sent(BaseModel):
     """A model of what a caller sends; every text in it can be kept and sent again.
 
-    PostgreSQL cannot keep a NUL, and nobody half of a character, as which JSON can write one.
+    Fields that are not known are ignored, and `null` is the default of a field that has one, so
+    that clients may send more than is asked for. PostgreSQL cannot keep a NUL, and nobody half of
+    a character, as which JSON can write one.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        required = {name for name, one in cls.model_fields.items() if one.is_required()}
+        return {name: one for name, one in data.items() if one is not None or name in required}
 
     @field_validator("*")
     @classmethod
@@ -68,10 +78,26 @@ class Sent(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe every text of the model as one without NUL, unless it is described closer."""
+        """Describe texts as such without NUL, and what may be left out as what may be null."""
         schema = handler(core)
-        _describe(handler.resolve_ref_schema(schema).get("properties", {}))
+        model = handler.resolve_ref_schema(schema)
+        properties = model.get("properties", {})
+        _describe(properties)
+        for name in set(properties) - set(model.get("required", ())):
+            properties[name] = _or_null(properties[name])
         return schema
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe what may also be null; what is said about the whole stays outside."""
+    if {"type": "null"} in schema.get("anyOf", ()):
+        return schema
+    about: dict[str, Any] = {}
+    for name in ("title", "description", "default"):
+        if name in schema:
+            about[name] = schema[name]
+    inner = {name: one for name, one in schema.items() if name not in about}
+    return {"anyOf": [inner, {"type": "null"}], **about}
 
 
 def _describe(node: Any) -> None:
@@ -97,17 +123,24 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _text(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError("must be a text")  # noqa: TRY004 - likewise
+def _iso(value: Any) -> Any:
+    # Numbers since 1970, also as texts, leave open whether they are seconds or milliseconds.
+    if not isinstance(value, str) or not re.match(r"\d{4}-\d\d-\d\d", value):
+        raise ValueError("must be a date and time as ISO 8601 writes it")
     return value
+
+
+def _in_utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 # What JSON has a type for is taken in that type alone, as it is described.
 Whole = Annotated[int, BeforeValidator(_number)]
 Real = Annotated[float, BeforeValidator(_number)]
 Flag = Annotated[bool, Strict()]
-Moment = Annotated[AwareDatetime, BeforeValidator(_text)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_iso)]
+AnyMoment = Annotated[datetime, BeforeValidator(_iso), AfterValidator(_in_utc)]
+"""A date and time that is in UTC where it names no zone."""
 
 _HEX = "[0-9a-fA-F]"
 _UUID = rf"^{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}$"
@@ -132,8 +165,31 @@ def _described_uuid(pattern: str) -> Any:
 
 Uuid4 = Annotated[str, AfterValidator(_uuid4), _described_uuid(_UUID_4)]
 AnyUuid = Annotated[str, AfterValidator(_uuid), _described_uuid(_UUID)]
-AnyId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,36}$")]
-"""An id of the caller's choice; as long as the ids that Quire gives."""
+LONGEST_ID = 200
+_NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]"
+_ID = rf"^{_NO_CONTROLS}*[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROLS}*$"
+
+
+def _any_id(value: str) -> str:
+    if not value.strip() or re.search(r"[\x00-\x1f\x7f-\x9f]", value):
+        raise ValueError("must be a text without control characters that is not blank")
+    return value
+
+
+def _folded(value: str) -> str:
+    return value.lower() if re.fullmatch(_UUID, value) else value
+
+
+AnyId = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_ID, json_schema_extra={"pattern": _ID}),
+    AfterValidator(_any_id),
+]
+"""An id of the caller's choice."""
+UserId = Annotated[str, Field(max_length=LONGEST_ID), AfterValidator(_any_id)]
+"""Whom a client names as the one who asks."""
+NativeId = Annotated[AnyId, AfterValidator(_folded)]
+"""The same where UUIDs are kept in lower case, as the native contract reads them."""
 
 
 def keepable(value: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +248,7 @@ def linked(schemas: dict[str, Any], ref: str) -> dict[str, Any]:
     return found
 
 
-_SELECTION = {"type": "string", "maxLength": SELECTION_LENGTH[1], "pattern": WITHOUT_NUL}
+_SELECTION = {"type": "string", "pattern": WITHOUT_NUL}
 Context = (
     Annotated[str, WithJsonSchema(_SELECTION)] | Annotated[dict[str, Any], WithJsonSchema(_OBJECT)]
 )
@@ -207,11 +263,13 @@ def selectable(value: str | None, mode: ContextMode | None) -> str | None:
     Raises:
         ValueError: it is missing, or has another length than a selection may have.
     """
+    if mode != "user_provided":
+        return value  # it is not used, and need not be one
     least, most = SELECTION_LENGTH
+    if len((value or "").strip()) < least:
+        raise ValueError("is required in mode user_provided, and may not be blank")
     if len(value or "") > most:
-        raise ValueError(f"may have {most} characters at most")
-    if mode == "user_provided" and len((value or "").strip()) < least:
-        raise ValueError(f"is required in mode user_provided, with at least {least} characters")
+        raise ValueError(f"may have {most:,} characters at most in mode user_provided")
     return value
 
 
@@ -233,7 +291,13 @@ SELECTION_RULE: dict[str, Any] = {
         "required": ["context_mode"],
     },
     "then": {
-        "properties": {"user_context": {"type": "string", "pattern": SELECTED}},
+        "properties": {
+            "user_context": {
+                "type": "string",
+                "maxLength": SELECTION_LENGTH[1],
+                "pattern": SAYING_SOMETHING,
+            }
+        },
         "required": ["user_context"],
     },
 }

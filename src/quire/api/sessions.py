@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Path, Response
 from quire.api.callers import Visible
 from quire.api.contract import Clock, Remembering
 from quire.api.door import needs
-from quire.conversation import Caller, Thread, rules_of
+from quire.conversation import Caller, KeyReader, Rules, Thread
 from quire.domain import Question
 from quire.errors import StoreUnavailable, UnknownThread
 from quire.events import Event
@@ -33,41 +34,51 @@ class InSession:
                 yield event
 
     async def _placed(self, question: Question) -> Question:
+        question = replace(question, received_at=question.received_at or datetime.now(UTC))
         if question.thread_id is None:
             return question
+        owner, key = question.owner, question.key
         try:
-            thread_id = await self._threads.resume(
-                question.thread_id, owner=question.owner, contract=question.contract
+            place = await self._threads.resume(
+                question.thread_id,
+                owner=KeyReader(owner, key) if owner and key else owner,
+                contract=question.contract,
             )
         except StoreUnavailable:
             return question  # whether it can be answered without the store, the answerer knows
-        return replace(question, thread_id=thread_id)
+        return replace(question, thread_id=place.thread_id, owner=place.owner)
 
 
-def sessions_router(contract: Remembering, store: ThreadStore, clock: Clock) -> APIRouter:
-    """Make the routes that read and delete the conversations of a contract."""
+def sessions_router(
+    contract: Remembering, store: ThreadStore, clock: Clock, rules: Rules
+) -> APIRouter:
+    """Make the routes that read and delete the conversations of a contract, by its rules."""
     router = APIRouter(tags=[contract.name], dependencies=[needs("ask")])
-    (name,) = re.findall(r"{(\w+)}", contract.session_path)
-    live = rules_of(contract.name).live_messages
+    (name,) = re.findall(r"{(\w+)(?::path)?}", contract.session_path)
     identity: Any = Annotated[
         contract.session_id, Path(alias=name, description="The conversation's id.")
     ]
 
-    async def find(session: str, last: int, visible: Caller) -> Thread:
-        thread = await store.load(session, last=last, owner=visible)
-        if thread is None or thread.contract != contract.name:
+    async def find(session: str, visible: Caller) -> Thread:
+        thread = await store.load(
+            session, last=rules.live_messages, owner=visible, contract=contract.name
+        )
+        # One that has only begun is there, too.
+        thread = thread or await store.begun(session, owner=visible, contract=contract.name)
+        if thread is None:
             raise unknown(session)
         return thread
 
     @router.get(contract.session_path, response_model=contract.session)
     async def read_session(session: identity, visible: Visible) -> Any:
         """Read one conversation."""
-        return contract.show(await find(session, live, visible), clock())
+        return contract.show(await find(session, visible), clock(), rules)
 
     @router.delete(contract.session_path, status_code=204)
     async def delete_session(session: identity, visible: Visible) -> Response:
         """Delete one conversation and everything in it."""
-        await store.delete((await find(session, 1, visible)).id, owner=visible)
+        if not await store.delete(session, owner=visible, contract=contract.name):
+            raise unknown(session)
         return Response(status_code=204)
 
     return router

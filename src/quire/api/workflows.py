@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 
 from quire.answer.records import filters_of
 from quire.answer.workflows import WorkflowOptions
+from quire.api.callers import caller_of
 from quire.api.contracts.workflow import AgentWorkflow, Workflow, WorkflowChat, described
 from quire.api.door import needs
 from quire.api.mount import mount
@@ -26,22 +27,28 @@ def workflows_router(
     spoken = {one.id: WorkflowChat(one) for one in workflows}
     asked = {name: placed(answerers[name]) for name in spoken}
 
+    def allowed(request: Request) -> list[Workflow]:
+        mine = caller_of(request).books
+        return [one for one in workflows if not (mine and one.book) or one.book in mine]
+
     def chosen(
+        request: Request,
         workflow_id: Annotated[
             str, Path(alias="workflowId", max_length=64, description="One of `/workflows`.")
         ],
     ) -> tuple[WorkflowChat, Answerer]:
-        if workflow_id not in spoken:
-            known = ", ".join(spoken) or "none"
+        mine = [one.id for one in allowed(request)]
+        if workflow_id not in mine:
+            known = ", ".join(mine) or "none"
             raise UnknownWorkflow(f"There is no workflow {workflow_id!r}; known: {known}.")
         return spoken[workflow_id], asked[workflow_id]
 
     router = APIRouter(dependencies=[needs("ask")])
 
     @router.get("/workflows", tags=["workflow"])
-    async def list_workflows() -> list[AgentWorkflow]:
+    async def list_workflows(request: Request) -> list[AgentWorkflow]:
         """List the workflows that can be asked."""
-        return [described(one) for one in workflows]
+        return [described(one) for one in allowed(request)]
 
     model = WorkflowChat(Workflow(id=""))
     router.include_router(mount(model, None, streams, chosen=chosen))

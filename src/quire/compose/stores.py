@@ -27,7 +27,8 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from quire.threads.store import SqlThreadStore
 
-    return SqlThreadStore(_database(settings), pool_size=settings.threads.pool_size)
+    threads = settings.threads
+    return SqlThreadStore(_database(settings), pool_size=threads.pool_size, rules=threads.rules)
 
 
 def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:

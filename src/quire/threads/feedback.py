@@ -8,7 +8,7 @@ from sqlalchemy import Row, literal, not_, select
 
 from quire.conversation import Caller, Feedback, FeedbackEntry, ReaderVerdict
 from quire.errors import UnknownAnswer
-from quire.threads.rows import owned
+from quire.threads.rows import opened
 from quire.threads.store import SqlThreadStore
 from quire.threads.tables import ANSWERS, FEEDBACK, MESSAGES, THREADS
 from quire.threads.upkeep import is_gone
@@ -42,8 +42,8 @@ class SqlFeedbackStore:
             .where(
                 MESSAGES.c.id == feedback.answer_id,
                 MESSAGES.c.role == "assistant",
-                *owned(THREADS.c.owner, owner),
-                not_(is_gone(self._threads.clock())),
+                *opened(owner),
+                not_(is_gone(self._threads.clock(), self._threads.rules)),
             )
         )
         new = database.insert(FEEDBACK).from_select(["answer_id", *OPINION], seen)

@@ -35,9 +35,10 @@ async def sweep(store: SqlThreadStore, options: ThreadOptions) -> Swept:
     await store.alive.renew()
     if not await store.alive.leads():
         return Swept(0, 0, 0)  # another process does it for all
+    now, rules = store.clock(), store.rules
     return Swept(
-        rested=await rest(store.database, store.clock()),
-        purged=await purge(store.database, store.clock(), timedelta(days=days) if days else None),
+        rested=await rest(store.database, now, rules),
+        purged=await purge(store.database, now, timedelta(days=days) if days else None, rules),
         unfinished=await mark_unfinished(store.database, store.alive),
     )
 

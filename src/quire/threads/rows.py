@@ -2,13 +2,23 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, select
+from sqlalchemy import ColumnElement, Row, Select, and_, or_, select
 
-from quire.conversation import AnswerEntry, Caller, Message, Thread, Whose, rules_of
+from quire.conversation import (
+    FOREIGN,
+    NATIVE,
+    AnswerEntry,
+    Caller,
+    KeyReader,
+    Message,
+    Thread,
+    Whose,
+    rules_of,
+)
 from quire.domain import Answer
 from quire.threads.tables import ANSWERS, MESSAGES, THREADS
 
-THREAD_COLUMNS = [column for column in THREADS.c if column.name != "titled"]
+THREAD_COLUMNS = [c for c in THREADS.c if c.name not in ("titled", "opens_by_id")]
 SAID = [
     column.label(f"said_{column.name}") for column in MESSAGES.c if column.name != "thread_id"
 ] + [ANSWERS.c.state.label("said_state")]
@@ -35,8 +45,31 @@ def select_entries(caller: Caller) -> Select[Any]:
 
 
 def owned(owner: ColumnElement[Any], caller: Caller) -> list[ColumnElement[bool]]:
-    """Give the conditions under which a row is visible to a caller."""
-    return [] if isinstance(caller, Whose) else [owner.is_not_distinct_from(caller)]
+    """Return the conditions under which a row is a caller's own."""
+    if isinstance(caller, Whose):
+        return []
+    name = caller.owner if isinstance(caller, KeyReader) else caller
+    return [owner.is_not_distinct_from(name)]
+
+
+def opened(caller: Caller) -> list[ColumnElement[bool]]:
+    """Return the conditions under which a caller who names a thread's id may open it."""
+    if not isinstance(caller, KeyReader):
+        return owned(THREADS.c.owner, caller)
+    return [or_(*owned(THREADS.c.owner, caller), opened_by_id(caller.key))]
+
+
+def opened_by_id(key: str) -> ColumnElement[bool]:
+    """Return the condition under which all readers of a key open a thread by its id."""
+    shared = THREADS.c.owner.startswith(f"{key}:", autoescape=True)
+    return and_(THREADS.c.opens_by_id, shared)
+
+
+def of_contract(contract: str) -> ColumnElement[bool]:
+    """Return the condition under which a thread is one that a contract shows."""
+    if contract == NATIVE:
+        return THREADS.c.contract.not_in(FOREIGN)
+    return THREADS.c.contract == contract
 
 
 def thread_of(row: Row[Any], messages: tuple[Message, ...] = ()) -> Thread:
@@ -66,7 +99,7 @@ def entry_of(row: Row[Any]) -> AnswerEntry:
 
 
 def entry_row(
-    answer: Answer | AnswerEntry, *, owner: str | None, worker: str | None = None
+    answer: Answer | AnswerEntry, *, owner: str | None, contract: str, worker: str | None = None
 ) -> dict[str, Any]:
     """Write a line of the log of answers."""
     return {
@@ -77,6 +110,7 @@ def entry_row(
         "state": answer.state,
         "created_at": answer.created_at,
         "owner": owner,
+        "contract": contract,
         "worker": worker,
     }
 

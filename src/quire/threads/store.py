@@ -1,7 +1,7 @@
 """Threads in a database: SQLite by default, PostgreSQL by URL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,16 +9,22 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, select, update
+from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from quire.conversation import (
     DEFAULT_RULES,
+    RULES,
     AnswerEntry,
+    Beginning,
     Caller,
+    KeyReader,
     Message,
+    Place,
+    Rules,
     Thread,
     ThreadState,
+    is_unguessable,
     rules_of,
 )
 from quire.domain import Answer, AnswerState
@@ -32,6 +38,9 @@ from quire.threads.rows import (
     entry_row,
     message_of,
     message_row,
+    of_contract,
+    opened,
+    opened_by_id,
     owned,
     select_entries,
     select_messages,
@@ -54,7 +63,14 @@ def utc_now() -> datetime:
 class SqlThreadStore:
     """One row a thread, one row a message; appending costs the same however long the thread."""
 
-    def __init__(self, url: str, *, pool_size: int = 10, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        clock: Clock = utc_now,
+        rules: Mapping[str, Rules] = RULES,
+    ) -> None:
         """Use the database at `url`; nothing is opened yet.
 
         Raises:
@@ -62,6 +78,7 @@ class SqlThreadStore:
         """
         self.database = Database(url, pool_size=pool_size)
         self.clock = clock
+        self.rules = rules
         self.alive = Alive(self.database)
         self._delivered: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -96,33 +113,44 @@ class SqlThreadStore:
             yield
 
     async def resume(
-        self, thread_id: str, *, owner: str | None = None, contract: str = "chat"
-    ) -> str:
-        """Give the thread in which a conversation goes on: another one, if it is over.
+        self, thread_id: str, *, owner: str | KeyReader | None = None, contract: str = "chat"
+    ) -> Place:
+        """Return where a conversation goes on: in another one, if it is over.
 
         Raises:
             UnknownThread: it is someone else's, or another contract's.
         """
-        wanted = select(THREADS).where(THREADS.c.id == thread_id)
+        mine = and_(THREADS.c.contract == contract, *opened(owner)).label("mine")
+        wanted = select(THREADS.c.updated_at, THREADS.c.owner, mine)
         async with self.database.reading() as connection:
-            found = (await connection.execute(wanted)).first()
+            found = (await connection.execute(wanted.where(THREADS.c.id == thread_id))).first()
+        own = owner.owner if isinstance(owner, KeyReader) else owner
         if found is None:
-            return thread_id
-        if found.owner != owner or found.contract != contract:
+            return Place(thread_id, own)
+        if not found.mine:
             raise UnknownThread(f"There is no conversation {thread_id}.")
-        idle, rules = self.clock() - found.updated_at, rules_of(contract)
+        idle, rules = self.clock() - found.updated_at, rules_of(contract, self.rules)
+        if rules.ends and _is_over(rules.rests_after, idle):
+            await self._set(thread_id, found.owner, state=rules.rests_as)
+            return Place(str(uuid4()), own)
         if _is_over(rules.gone_after, idle):
-            await self.delete(thread_id, owner=owner)
-        elif rules.ends and _is_over(rules.rests_after, idle):
-            await self._set(thread_id, owner, state=rules.rests_as)
-            return str(uuid4())
-        return thread_id
+            await self.delete(thread_id, owner=found.owner)
+            return Place(thread_id, own)
+        return Place(thread_id, found.owner)
 
     async def load(
-        self, thread_id: str, *, last: int | None = None, owner: Caller = None
+        self,
+        thread_id: str,
+        *,
+        last: int | None = None,
+        owner: Caller = None,
+        contract: str | None = None,
     ) -> Thread | None:
-        """Read a thread, with its last messages only if `last` is given."""
-        wanted = select_messages().where(THREADS.c.id == thread_id, *self._visible(owner))
+        """Read a thread, with its last messages only if `last` is given.
+
+        With a `contract`, only one that it shows.
+        """
+        wanted = select_messages().where(*self._named(thread_id, owner, contract))
         newest = wanted.order_by(MESSAGES.c.position.desc())
         async with self.database.reading() as connection:
             rows = (await connection.execute(newest.limit(last) if last else newest)).all()
@@ -131,12 +159,38 @@ class SqlThreadStore:
         said = [self._message(row) for row in reversed(rows) if row.said_id]
         return thread_of(rows[0], tuple(said))
 
+    async def begun(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
+        """Return a thread whose first answer is being made, and which has no message yet."""
+        wanted = select_entries(owner).where(
+            ANSWERS.c.thread_id == thread_id,
+            ANSWERS.c.contract == contract,
+            ANSWERS.c.state == "processing",
+        )
+        async with self.database.reading() as connection:
+            row = (await connection.execute(wanted.order_by(ANSWERS.c.created_at))).first()
+        if row is None:
+            return None
+        return Thread(
+            id=thread_id,
+            book=row.book,
+            created_at=row.created_at,
+            updated_at=row.created_at,
+            owner=row.owner,
+            contract=contract,
+        )
+
     async def messages(
-        self, thread_id: str, *, limit: int, offset: int, owner: Caller = None
+        self,
+        thread_id: str,
+        *,
+        limit: int,
+        offset: int,
+        owner: Caller = None,
+        contract: str | None = None,
     ) -> Sequence[Message] | None:
         """Read messages from the first one on, also archived ones; `None` if there is no thread."""
         last = MESSAGES.c.position.between(offset, offset + limit - 1)
-        wanted = select_messages().where(THREADS.c.id == thread_id, *self._visible(owner))
+        wanted = select_messages().where(*self._named(thread_id, owner, contract))
         async with self.database.reading() as connection:
             page = wanted.where(last).order_by(MESSAGES.c.position)
             rows = (await connection.execute(page)).all()
@@ -147,7 +201,7 @@ class SqlThreadStore:
     async def answer(self, answer_id: str, *, owner: Caller = None) -> Message | None:
         """Read one finished answer with its record, whichever thread it stands in."""
         wanted = select_messages().where(
-            MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant", *self._visible(owner)
+            MESSAGES.c.id == answer_id, MESSAGES.c.role == "assistant", *self._opened(owner)
         )
         async with self.database.reading() as connection:
             row = (await connection.execute(wanted)).first()
@@ -166,7 +220,7 @@ class SqlThreadStore:
     async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
         """Log an answer while it is made; one that is given up leaves nothing behind."""
         await self.alive.claim()
-        row = entry_row(entry, owner=entry.owner, worker=self.alive.name)
+        row = entry_row(entry, owner=entry.owner, contract=entry.contract, worker=self.alive.name)
         async with self.database.writing() as connection:
             await connection.execute(insert(ANSWERS).values(**row))
         try:
@@ -184,6 +238,7 @@ class SqlThreadStore:
         *,
         owner: str | None = None,
         contract: str = "chat",
+        beginning: Beginning = Beginning(),  # noqa: B008 - frozen
     ) -> None:
         """Add a question and its answer, creating the thread if it is new.
 
@@ -192,9 +247,9 @@ class SqlThreadStore:
         """
         async with self.database.writing() as connection:
             # The row stays locked until the end, so places are given one after the other.
-            grown = (
-                await connection.execute(self._grow(answer, len(messages), owner, contract))
-            ).first()
+            began = beginning.at or messages[0].created_at
+            new = self._grow(answer, len(messages), owner, contract, replace(beginning, at=began))
+            grown = (await connection.execute(new)).first()
             if grown is None:
                 raise UnknownThread(f"There is no conversation {answer.thread_id}.")
             first = grown.message_count - len(messages)
@@ -203,7 +258,12 @@ class SqlThreadStore:
                 for place, message in enumerate(messages)
             ]
             await connection.execute(insert(MESSAGES), rows)
-            logged = self.database.insert(ANSWERS).values(**entry_row(answer, owner=owner))
+            if beginning.metadata and first:
+                known = {**grown.metadata, **beginning.metadata}
+                kept = update(THREADS).where(THREADS.c.id == answer.thread_id)
+                await connection.execute(kept.values(metadata=known))
+            line = entry_row(answer, owner=owner, contract=contract)
+            logged = self.database.insert(ANSWERS).values(**line)
             await connection.execute(
                 logged.on_conflict_do_update(
                     index_elements=["id"], set_={"state": logged.excluded.state}
@@ -246,9 +306,16 @@ class SqlThreadStore:
         offset: int,
         owner: Caller = None,
         state: ThreadState | None = None,
+        contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Give threads without their messages, the newest activity first."""
-        wanted = select(*THREAD_COLUMNS).where(*self._visible(owner))
+        """Give threads without their messages, the newest activity first.
+
+        With a `contract`, only those that it shows.
+        """
+        # By no id: whatever ids open, only their owner's are listed.
+        wanted = select(*THREAD_COLUMNS).where(*owned(THREADS.c.owner, owner), self._is_there())
+        if contract:
+            wanted = wanted.where(of_contract(contract))
         if state:
             wanted = wanted.where(THREADS.c.state == state)
         newest = wanted.order_by(THREADS.c.updated_at.desc(), THREADS.c.id)
@@ -257,7 +324,13 @@ class SqlThreadStore:
         return [thread_of(row) for row in rows]
 
     async def describe(
-        self, thread_id: str, summary: str, *, owner: Caller = None, by_hand: bool = True
+        self,
+        thread_id: str,
+        summary: str,
+        *,
+        owner: Caller = None,
+        by_hand: bool = True,
+        contract: str | None = None,
     ) -> bool:
         """Give a thread the summary that someone wrote for it; `False` if there is none.
 
@@ -270,44 +343,82 @@ class SqlThreadStore:
         if not 0 < len(said) <= LONGEST:
             raise BadRequest(f"A summary has 1 to {LONGEST} characters, not {len(said)}.")
         if by_hand:
-            return await self._set(thread_id, owner, topic_summary=said, titled=True)
-        wanted = and_(THREADS.c.id == thread_id, not_(THREADS.c.titled), *self._visible(owner))
+            return await self._set(thread_id, owner, contract, topic_summary=said, titled=True)
+        wanted = and_(not_(THREADS.c.titled), *self._named(thread_id, owner, contract))
         async with self.database.writing() as connection:
             named = update(THREADS).where(wanted).values(topic_summary=said)
             done = await connection.execute(named)
         return done.rowcount > 0
 
-    async def delete(self, thread_id: str, *, owner: Caller = None) -> bool:
+    async def annotate(
+        self,
+        thread_id: str,
+        metadata: Mapping[str, Any],
+        *,
+        owner: Caller = None,
+        contract: str | None = None,
+    ) -> bool:
+        """Keep what a client says about a thread, in place of what it said; `False` if none is."""
+        return await self._set(thread_id, owner, contract, metadata=dict(metadata))
+
+    async def delete(
+        self, thread_id: str, *, owner: Caller = None, contract: str | None = None
+    ) -> bool:
         """Delete a thread and all that belongs to it; `False` if there was none."""
-        thread = and_(THREADS.c.id == thread_id, *owned(THREADS.c.owner, owner))
-        logged = and_(ANSWERS.c.thread_id == thread_id, *owned(ANSWERS.c.owner, owner))
+        shown = [of_contract(contract)] if contract else []
+        thread = and_(THREADS.c.id == thread_id, *opened(owner), *shown)
+        unfinished = and_(ANSWERS.c.thread_id == thread_id, *owned(ANSWERS.c.owner, owner))
+        if contract:
+            unfinished = and_(unfinished, ANSWERS.c.contract == contract)
         async with self.database.writing(durable=True) as connection:
             # Messages, with their records and claims, go with their thread.
-            gone = await connection.execute(delete(THREADS).where(thread))
+            gone = await connection.execute(delete(THREADS).where(thread).returning(THREADS.c.id))
+            found = gone.first() is not None
+            logged = ANSWERS.c.thread_id == thread_id if found else unfinished
             more = await connection.execute(delete(ANSWERS).where(logged))
-        return gone.rowcount + more.rowcount > 0
+        return found or more.rowcount > 0
 
-    async def _set(self, thread_id: str, owner: Caller, **values: Any) -> bool:
-        wanted = and_(THREADS.c.id == thread_id, *self._visible(owner))
+    async def _set(
+        self, thread_id: str, owner: Caller, contract: str | None = None, **values: Any
+    ) -> bool:
+        wanted = and_(*self._named(thread_id, owner, contract))
         async with self.database.writing() as connection:
             done = await connection.execute(update(THREADS).where(wanted).values(**values))
         return done.rowcount > 0
 
-    def _visible(self, caller: Caller) -> Sequence[ColumnElement[bool]]:
-        """What a caller may see: what is theirs, and not gone by the rules of its contract."""
-        return [*owned(THREADS.c.owner, caller), not_(is_gone(self.clock()))]
+    def _named(
+        self, thread_id: str, caller: Caller, contract: str | None
+    ) -> Sequence[ColumnElement[bool]]:
+        """Return the conditions for one thread that a caller names by its id."""
+        shown = [of_contract(contract)] if contract else []
+        return [THREADS.c.id == thread_id, *self._opened(caller), *shown]
 
-    def _grow(self, answer: Answer, by: int, owner: str | None, contract: str) -> Insert:
+    def _opened(self, caller: Caller) -> Sequence[ColumnElement[bool]]:
+        return [*opened(caller), self._is_there()]
+
+    def _is_there(self) -> ColumnElement[bool]:
+        """Return the condition that a thread is not gone by the rules of its contract."""
+        return not_(is_gone(self.clock(), self.rules))
+
+    def _grow(
+        self, answer: Answer, by: int, owner: str | None, contract: str, beginning: Beginning
+    ) -> Insert:
         """Make room for messages, in a new thread if there is none; nothing if it is another's."""
+        by_id = beginning.opens_by_id and is_unguessable(answer.thread_id)
         new = self.database.insert(THREADS).values(
             id=answer.thread_id,
             book=answer.book,
-            created_at=answer.created_at,
+            created_at=beginning.at,
             updated_at=answer.created_at,
             message_count=by,
+            metadata=dict(beginning.metadata),
             owner=owner,
             contract=contract,
+            opens_by_id=by_id,
         )
+        theirs = THREADS.c.owner.is_not_distinct_from(new.excluded.owner)
+        if by_id and owner:  # another request with the same id was faster
+            theirs = or_(theirs, opened_by_id(owner.rpartition(":")[0]))
         grown: Insert = new.on_conflict_do_update(
             index_elements=["id"],
             set_={
@@ -315,8 +426,8 @@ class SqlThreadStore:
                 "message_count": THREADS.c.message_count + by,
                 "state": "active",
             },
-            where=THREADS.c.owner.is_not_distinct_from(new.excluded.owner),
-        ).returning(THREADS.c.message_count, THREADS.c.titled)
+            where=theirs,
+        ).returning(THREADS.c.message_count, THREADS.c.titled, THREADS.c.metadata)
         return grown
 
     def _message(self, row: Row[Any]) -> Message:

@@ -5,6 +5,7 @@ A change here, or of any other table in `METADATA`, needs a migration: the next 
 """
 
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -21,8 +22,13 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    desc,
     false,
+    func,
+    text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.sql.operators import OperatorType
 
 from quire.prose.plain import well_formed
 
@@ -58,6 +64,37 @@ class Prose(TypeDecorator[str]):
         return None if value is None else well_formed(value.replace("\0", "�"))
 
 
+class Document(TypeDecorator[Any]):
+    """JSON that a reader may have had a part in; `JSONB` where the database has that.
+
+    `JSONB` cannot hold a NUL or half of a character, so neither is written anywhere.
+    """
+
+    impl = JSON().with_variant(JSONB(), "postgresql")
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, _: Dialect) -> Any:
+        """Store what can be stored everywhere."""
+        return storable(value)
+
+    def coerce_compared_value(self, op: OperatorType | None, value: Any) -> Any:
+        """Compare with what stands in the document, as plain JSON does."""
+        return self.impl_instance.coerce_compared_value(op, value)
+
+
+def storable(value: Any) -> Any:
+    """Return JSON that every database can hold; what it cannot hold becomes `�`."""
+    match value:
+        case str():
+            return well_formed(value.replace("\0", "�"))
+        case dict():
+            return {storable(name): storable(one) for name, one in value.items()}
+        case list() | tuple():
+            return [storable(one) for one in value]
+    return value
+
+
+EMPTY = text("'{}'")
 METADATA = MetaData()
 """Every table there is; those of keys and streams stand beside the code that uses them."""
 ThreadId = String(200)
@@ -67,17 +104,20 @@ THREADS = Table(
     METADATA,
     Column("id", ThreadId, primary_key=True),
     Column("book", String(64), nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("updated_at", UtcDateTime, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False, server_default=func.now()),
+    Column("updated_at", UtcDateTime, nullable=False, server_default=func.now()),
     Column("message_count", Integer, nullable=False, default=0),
     Column("topic_summary", String(200)),
-    Column("metadata", JSON, nullable=False, default=dict),
+    Column("metadata", Document, nullable=False, default=dict, server_default=EMPTY),
     Column("owner", String(200)),
     Column("contract", String(32), nullable=False, server_default="chat"),
     Column("state", String(10), nullable=False, server_default="active"),
     # Whether someone gave it its summary, which then stays.
     Column("titled", Boolean, nullable=False, server_default=false()),
-    Index("threads_by_update", "updated_at"),
+    # Whether its id alone opens it, for all readers of the key that its owner begins with.
+    Column("opens_by_id", Boolean, nullable=False, server_default=false()),
+    Index("threads_by_update", desc("updated_at")),
+    Index("threads_by_creation", desc("created_at")),
     Index("threads_by_owner", "owner", "updated_at"),
     Index("threads_by_state", "state", "updated_at"),
 )
@@ -93,6 +133,7 @@ ANSWERS = Table(
     Column("state", String(10), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("owner", String(200)),
+    Column("contract", String(32), nullable=False, server_default="chat"),
     # The process that makes it; see `alive.py`.
     Column("worker", String(36)),
     Index("answers_by_state", "state", "created_at"),
@@ -109,7 +150,7 @@ MESSAGES = Table(
     Column("content", Prose, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("confidence", Float),
-    Column("record", JSON, nullable=False, default=dict),
+    Column("record", Document, nullable=False, default=dict, server_default=EMPTY),
 )
 
 FEEDBACK = Table(

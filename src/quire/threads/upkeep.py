@@ -1,11 +1,11 @@
 """What time does to conversations: they rest, they end, they go; unfinished answers are marked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, or_, select, update
 
-from quire.conversation import DEFAULT_RULES, RULES, Rules
+from quire.conversation import NATIVE, RULES, Rules
 from quire.threads.alive import Alive
 from quire.threads.database import Database
 from quire.threads.tables import ANSWERS, THREADS
@@ -14,9 +14,13 @@ BATCH = 500
 """Threads deleted in one transaction, so that nobody waits long."""
 
 
-def is_gone(now: datetime) -> ColumnElement[bool]:
+RuleBook = Mapping[str, Rules]
+"""The rules of each contract."""
+
+
+def is_gone(now: datetime, rules: RuleBook = RULES) -> ColumnElement[bool]:
     """Tell threads whose time is over by the rules of their contract, swept away or not."""
-    limits = ((name, rules.gone_after) for name, rules in RULES.items())
+    limits = ((name, one.gone_after) for name, one in rules.items())
     return or_(
         false(),
         *(
@@ -27,26 +31,26 @@ def is_gone(now: datetime) -> ColumnElement[bool]:
     )
 
 
-async def rest(database: Database, now: datetime) -> int:
+async def rest(database: Database, now: datetime, rules: RuleBook = RULES) -> int:
     """Let threads rest that nobody writes to, by the rules of their contracts; give how many."""
     rested = 0
     async with database.writing() as connection:
-        for whose, rules in _by_rules():
+        for whose, one in _by_rules(rules):
             quiet = and_(
                 THREADS.c.state == "active",
-                THREADS.c.updated_at < now - rules.rests_after,
+                THREADS.c.updated_at < now - one.rests_after,
                 whose,
             )
-            done = await connection.execute(
-                update(THREADS).where(quiet).values(state=rules.rests_as)
-            )
+            done = await connection.execute(update(THREADS).where(quiet).values(state=one.rests_as))
             rested += done.rowcount
     return rested
 
 
-async def purge(database: Database, now: datetime, after: timedelta | None = None) -> int:
+async def purge(
+    database: Database, now: datetime, after: timedelta | None = None, rules: RuleBook = RULES
+) -> int:
     """Delete threads whose time is over, and those at rest for as long as `after`."""
-    over = is_gone(now)
+    over = is_gone(now, rules)
     if after:
         resting = THREADS.c.state.in_(("archived", "ended"))
         over = or_(over, and_(resting, THREADS.c.updated_at < now - after))
@@ -83,8 +87,8 @@ async def mark_unfinished(database: Database, alive: Alive) -> int:
     return marked.rowcount
 
 
-def _by_rules() -> Iterator[tuple[ColumnElement[bool], Rules]]:
-    own = {name: rules for name, rules in RULES.items() if rules is not DEFAULT_RULES}
-    for name, rules in own.items():
-        yield THREADS.c.contract == name, rules
-    yield THREADS.c.contract.not_in(own), DEFAULT_RULES
+def _by_rules(rules: RuleBook) -> Iterator[tuple[ColumnElement[bool], Rules]]:
+    own = {name: one for name, one in rules.items() if name != NATIVE}
+    for name, one in own.items():
+        yield THREADS.c.contract == name, one
+    yield THREADS.c.contract.not_in(own), rules[NATIVE]

@@ -19,6 +19,7 @@ from quire.api.contracts.agent import (
     retrieved_content,
     session_state,
 )
+from quire.compose import with_cache
 from quire.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
@@ -56,8 +57,14 @@ def query(text: str = COVERED, **more: Any) -> Body:
         {"filters": {"chapter": "The lens", "section": ["Orders of lenses"]}},
         {"conversation_id": "a-name.of:my_own"},
         {"conversation_id": str(uuid.uuid4())},
+        {"conversation_id": "x" * 200},
+        {"conversation_id": "Größe: two words/and a slash?"},
         {"thread_id": "thread_abc123"},
         {"conversation_id": "same", "thread_id": "same"},
+        {"conversation_id": "one of mine", "thread_id": "thread_of_openai"},
+        {"context_mode": "user_provided", "user_context": "x"},
+        {"user_context": "x" * 16_001},
+        {"user_id": "ada@example.org"},
     ],
 )
 async def test_what_the_contract_allows_is_taken(client: httpx.AsyncClient, change: Body) -> None:
@@ -71,16 +78,19 @@ REFUSED: list[tuple[Body, str]] = [
     ({"query_text": None}, "query_text"),
     ({"context_mode": "memory"}, "context_mode"),
     ({"context_mode": "user_provided"}, "user_context"),
-    ({"context_mode": "user_provided", "user_context": "too short"}, "user_context"),
-    ({"user_context": "x" * 16_001}, "user_context"),
+    ({"context_mode": "user_provided", "user_context": " \n"}, "user_context"),
+    ({"context_mode": "user_provided", "user_context": "x" * 16_001}, "user_context"),
     ({"filters": {"colour": "red"}}, "filters"),
     ({"filters": ["The lens"]}, "filters"),
+    ({"filters": {"chapter": 7}}, "filters.chapter"),
+    ({"filters": {"chapter": {"prefix": 7}}}, "filters.chapter"),
+    ({"filters": {"chapter": ["x"] * 21}}, "filters.chapter"),
     ({"conversation_id": ""}, "conversation_id"),
-    ({"conversation_id": "two words"}, "conversation_id"),
-    ({"conversation_id": "x" * 37}, "conversation_id"),
+    ({"conversation_id": " "}, "conversation_id"),
+    ({"conversation_id": "two\nlines"}, "conversation_id"),
+    ({"conversation_id": "x" * 201}, "conversation_id"),
     ({"thread_id": 7}, "thread_id"),
-    ({"conversation_id": "one", "thread_id": "another"}, "thread_id"),
-    ({"question": COVERED}, "question"),
+    ({"user_id": ""}, "user_id"),
 ]
 
 
@@ -108,7 +118,11 @@ async def test_an_answer_has_every_field_and_sources_in_the_order_of_its_marks(
     assert first["source_url"] == "https://tiny.example/lamps/lens#what-a-fresnel-lens-is"
     assert uuid.UUID(first["content_id"])
     assert 0.6 <= body["confidence_score"] <= 1
-    assert body["grounding_validation"] == {"is_fully_grounded": True, "unsupported_claims": []}
+    assert body["grounding_validation"] == {
+        "is_fully_ground": True,
+        "is_fully_grounded": True,
+        "unsupported_claims": [],
+    }
     assert uuid.UUID(body["conversation_id"])
     assert datetime.fromisoformat(body["timestamp"]).tzinfo
 
@@ -146,12 +160,12 @@ async def test_a_very_long_answer_is_cut_to_ten_thousand_characters(tiny_data: P
     assert len(body["response_text"]) == 10_000
 
 
-def test_both_spellings_of_fully_grounded_are_read() -> None:
-    for name in ("is_fully_grounded", "is_fully_ground"):
-        read = GroundingValidation.model_validate({name: True, "unsupported_claims": []})
-        assert read.model_dump() == {"is_fully_grounded": True, "unsupported_claims": []}
-    with pytest.raises(ValidationError):
-        GroundingValidation.model_validate({"grounded": True, "unsupported_claims": []})
+def test_both_spellings_of_fully_grounded_have_one_value() -> None:
+    for ground, grounded in ((True, False), (False, True)):
+        with pytest.raises(ValidationError):
+            GroundingValidation(
+                is_fully_ground=ground, is_fully_grounded=grounded, unsupported_claims=["x"]
+            )
 
 
 async def test_what_the_book_does_not_support_is_named_and_the_answer_is_flagged(
@@ -164,6 +178,7 @@ async def test_what_the_book_does_not_support_is_named_and_the_answer_is_flagged
         flagged = (await client.get("/answers?state=flagged&limit=1")).json()
 
     assert body["grounding_validation"] == {
+        "is_fully_ground": False,
         "is_fully_grounded": False,
         "unsupported_claims": [INVENTED],
     }
@@ -237,6 +252,30 @@ async def test_the_stream_shows_what_was_retrieved_and_ends_with_the_whole_answe
     assert {s["content_id"] for s in done["sources"]} <= {c["id"] for c in found["content_chunks"]}
 
 
+async def test_a_follow_up_is_shown_as_it_was_asked_and_as_it_was_searched_for(
+    client: httpx.AsyncClient,
+) -> None:
+    await ask(client, PATH, query("What is a Fresnel lens?", conversation_id="asked"))
+    follow_up = query("What is it made of?", conversation_id="asked")
+
+    events = await ask_streamed(client, f"{PATH}/stream", follow_up)
+
+    about = events[1][1]["retrieval_metadata"]
+    assert about["query"] == "What is it made of?"
+    assert "Fresnel lens" in about["searched_for"]
+
+
+async def test_an_answer_given_again_is_shown_with_the_question_as_it_was_asked_now(
+    tiny_copy: Path,
+) -> None:
+    services = with_cache(build_services(tiny_copy), "embedded")
+    async with serving(services) as client:
+        await ask(client, PATH, query())
+        events = await ask_streamed(client, f"{PATH}/stream", query(f"  {COVERED.rstrip('?')}"))
+
+    assert events[1][1]["retrieval_metadata"]["query"] == COVERED.rstrip("?")
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -267,13 +306,13 @@ async def test_what_was_retrieved_has_no_other_shape(
 def test_passages_of_any_length_are_shown_within_the_limits() -> None:
     hits = tuple(hit_of(text) for text in ("Short.", "x" * 9_000, *["Long enough."] * 30))
 
-    found = retrieved_content("Why?", hits, datetime.now(UTC))
+    found = retrieved_content("Why?", "Why so?", hits, datetime.now(UTC))
 
     assert found
     assert len(found.content_chunks) == 20
     assert found.content_chunks[0].text.rstrip().endswith("Short.")
     assert len(found.content_chunks[1].text) == 5_000
-    assert retrieved_content("Why?", (), datetime.now(UTC)) is None
+    assert retrieved_content("Why?", "Why so?", (), datetime.now(UTC)) is None
 
 
 async def test_a_session_shows_its_history_mode_and_filters(client: httpx.AsyncClient) -> None:
@@ -323,6 +362,24 @@ async def test_a_session_has_no_other_shape(
     )
 
 
+async def test_a_thread_beside_the_conversation_is_kept_with_the_session(
+    client: httpx.AsyncClient,
+) -> None:
+    both = {"conversation_id": "kept/here", "thread_id": "thread_abc", "user_id": "ada"}
+    first = await ask(client, PATH, query(**both))
+    await ask(client, PATH, query("thanks", conversation_id="kept/here"))
+
+    shown = (await client.get("/agent/sessions/kept%2Fhere")).json()
+
+    assert first["conversation_id"] == shown["session_id"] == "kept/here"
+    assert shown["openai_thread_id"] == "thread_abc"
+    assert shown["user_id"] == "ada"
+    assert len(shown["conversation_history"]) == 4
+    assert (await client.get("/agent/sessions/thread_abc")).status_code == 404
+    assert (await client.delete("/agent/sessions/kept%2Fhere")).status_code == 204
+    assert (await client.get("/agent/sessions/kept%2Fhere")).status_code == 404
+
+
 async def test_a_session_shows_its_last_hundred_messages(client: httpx.AsyncClient) -> None:
     for _ in range(51):
         await ask(client, PATH, query("thanks", conversation_id="long"))
@@ -352,10 +409,9 @@ async def test_a_session_is_gone_after_a_day_without_a_message(
 
 
 def test_a_session_is_created_then_active_then_inactive_then_expired() -> None:
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     after = [(0, 0), (2, 0), (2, 0.9), (2, 1.1), (2, 23.9), (2, 24.1)]
 
-    states = [session_state(n, noon, noon + timedelta(hours=hours)) for n, hours in after]
+    states = [session_state(n, timedelta(hours=hours)) for n, hours in after]
 
     assert states == ["created", "active", "active", "inactive", "inactive", "expired"]
 

@@ -1,5 +1,6 @@
 """The assistant contract, field by field and rule by rule."""
 
+import json
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from agents.testing import ScriptedModel, assistant_message
 
 from quire.answer.gate import fitting
 from quire.answer.options import CONTEXT_TOKENS, AnswerOptions
@@ -61,7 +63,6 @@ REFUSED: list[tuple[Body, str]] = [
     ({"message": None}, "message"),
     ({"session_id": "no-uuid"}, "session_id"),
     ({"session_id": str(uuid.uuid1())}, "session_id"),
-    ({"top_k": 3}, "top_k"),
 ]
 
 
@@ -166,6 +167,7 @@ async def test_a_session_goes_on_for_thirty_minutes_and_then_another_begins(
 
     assert within["session_id"] == first
     assert after["session_id"] != first
+    assert (await client.get(f"/assistant/sessions/{first}")).json()["state"] == "expired"
     assert uuid.UUID(after["session_id"]).version == 4
     assert f"{LENS} [1]" not in after["message"]
 
@@ -176,25 +178,55 @@ async def test_a_session_slides_over_its_last_ten_turns(client: httpx.AsyncClien
         last = await ask(client, PATH, query("What does the keeper do in fog?", first))
 
     body = await ask(client, PATH, query("What is it made of?", first))
-    kept = (await client.get(f"/threads/{first}/messages")).json()
+    kept = (await client.get(f"/assistant/sessions/{first}")).json()
 
     assert last["session_id"] == body["session_id"] == first
-    assert [turn["archived"] for turn in kept] == [True] * (len(kept) - 10) + [False] * 10
+    assert len(kept["turns"]) == 10
+    assert kept["turns"][-1]["content"] == body["message"]
     assert f"{LENS} [1]" not in body["message"]
+
+
+async def test_of_sixteen_exchanges_a_model_is_told_the_last_ten_turns_and_no_more(
+    tiny_data: Path,
+) -> None:
+    told: list[str] = []
+
+    class Listening(ScriptedModel):
+        async def stream_response(self, *given: Any, **named: Any) -> Any:
+            told.append(json.dumps(given[1] if len(given) > 1 else named["input"]))
+            async for event in super().stream_response(*given, **named):
+                yield event
+
+    def model(_: Any) -> Listening:
+        return Listening([[assistant_message(f"{LENS} [1]")]])
+
+    session = str(uuid.uuid4())
+    async with serving(build_services(tiny_data, model=model)) as client:
+        for number in range(1, 17):
+            asked = f"What is a Fresnel lens of order {number} made of?"
+            await ask(client, PATH, query(asked, session))
+
+    heard = [n for n in range(1, 17) if f"of order {n} made" in told[-1]]
+    assert len(told) == 16
+    assert heard == [11, 12, 13, 14, 15, 16]
+    assert told[-1].count('"assistant"') == 5
 
 
 async def test_turns_are_kept_in_order_with_role_and_time(client: httpx.AsyncClient) -> None:
     first = await ask(client, PATH, query())
     await ask(client, PATH, query("thanks", first["session_id"]))
 
-    kept = (await client.get(f"/threads/{first['session_id']}")).json()
+    address = f"/assistant/sessions/{first['session_id']}"
+    kept = (await client.get(address)).json()
 
-    assert [turn["role"] for turn in kept["messages"]] == ["user", "assistant"] * 2
-    assert kept["messages"][0]["content"] == COVERED
-    times = [turn["timestamp"] for turn in kept["messages"]]
+    assert [turn["role"] for turn in kept["turns"]] == ["user", "assistant"] * 2
+    assert kept["turns"][0]["content"] == COVERED
+    times = [turn["timestamp"] for turn in kept["turns"]]
     assert times == sorted(times)
-    assert kept["created_at"] <= kept["updated_at"] == times[-1]
-    assert kept["thread_id"] == first["session_id"]
+    assert (kept["created_at"], kept["last_activity"]) == (times[0], times[-1])
+    assert (kept["session_id"], kept["state"]) == (first["session_id"], "active")
+    assert (await client.delete(address)).status_code == 204
+    assert (await client.get(address)).status_code == 404
 
 
 async def test_a_session_of_another_contract_is_not_continued(client: httpx.AsyncClient) -> None:

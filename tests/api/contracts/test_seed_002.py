@@ -76,7 +76,8 @@ REFUSED: list[tuple[Body, str]] = [
     ({"timestamp": "2026-01-01T00:00:00"}, "timestamp"),
     ({"sessionId": ""}, "sessionId"),
     ({"sessionId": None}, "sessionId"),
-    ({"query_text": COVERED}, "query_text"),
+    ({"timestamp": str(int(datetime.now(UTC).timestamp()))}, "timestamp"),
+    ({"timestamp": datetime.now(UTC).timestamp()}, "timestamp"),
 ]
 
 

@@ -54,6 +54,10 @@ def query(text: str = COVERED, **more: Any) -> Body:
         {"context_mode": "retrieval_pipeline"},
         {"context_mode": "user_provided", "user_context": "A lens is made of old glass."},
         {"user_context": {"level": "beginner"}},
+        {"context_mode": "user_provided", "user_context": "x"},
+        {"user_context": "x" * 16_001},
+        {"user_id": "ada"},
+        {"metadata": {"tags": ["ros2"]}},
     ],
 )
 async def test_what_the_contract_allows_is_taken(client: httpx.AsyncClient, change: Body) -> None:
@@ -78,7 +82,10 @@ REFUSED: list[tuple[Body, str]] = [
     ({"context_mode": "memory"}, "context_mode"),
     ({"context_mode": "user_provided"}, "user_context"),
     ({"context_mode": "user_provided", "user_context": {"text": "A lens."}}, "user_context"),
-    ({"user_context": "x" * 16_001}, "user_context"),
+    ({"context_mode": "user_provided", "user_context": "x" * 16_001}, "user_context"),
+    ({"user_id": ""}, "user_id"),
+    ({"metadata": ["tags"]}, "metadata"),
+    ({"metadata": {"note": "x" * 10_001}}, "metadata"),
 ]
 
 

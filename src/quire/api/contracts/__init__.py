@@ -11,5 +11,10 @@ from quire.api.contracts.workflow import Workflow, WorkflowChat
 
 CONTRACTS: tuple[Contract[Any, Any], ...] = (Chat(), Agent(), Assistant(), Query())
 """All but the workflows, of which there are as many as the settings declare."""
-REMEMBERING: tuple[Remembering, ...] = (Agent(), Query(), WorkflowChat(Workflow(id="")))
+REMEMBERING: tuple[Remembering, ...] = (
+    Agent(),
+    Assistant(),
+    Query(),
+    WorkflowChat(Workflow(id="")),
+)
 """Those that show their conversations beside the native `/threads`."""

@@ -1,10 +1,9 @@
 """The agent contract: `POST /agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AliasChoices,
     ConfigDict,
     Field,
     StringConstraints,
@@ -24,16 +23,15 @@ from quire.api.fields import (
     not_fully_supported,
     rests_on,
 )
-from quire.api.sent import SAYS, SELECTION_RULE, AnyId, Sent, selectable
-from quire.conversation import AGENT_GONE, RULES, Thread
-from quire.domain import SELECTION_LENGTH, Answer, Hit, Question
+from quire.api.sent import SAYS, SELECTION_RULE, AnyId, Sent, UserId, selectable
+from quire.conversation import RULES, Rules, Thread
+from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_RESPONSE = 10_000
 MAX_CHUNKS = 20
 CHUNK_LENGTH = (10, 5_000)
 MAX_MESSAGES = RULES["agent"].live_messages
-INACTIVE_AFTER = RULES["agent"].rests_after
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), SAYS
 ]
@@ -48,26 +46,23 @@ class AgentRequest(Sent):
     """The question."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
-    user_context: str | None = Field(None, max_length=SELECTION_LENGTH[1], validate_default=True)
-    """The only source in mode `user_provided`, and required there: 10 to 16,000 characters."""
+    user_context: str | None = Field(None, validate_default=True)
+    """The only source in mode `user_provided`, and required there: 1 to 16,000 characters. In the
+    other mode it is not used."""
     filters: BookFilters | None = None
     """Where in the book to search."""
     conversation_id: AnyId | None = None
     """Continues a conversation, or begins one of that id. Left out, a new one begins."""
     thread_id: AnyId | None = None
-    """The same, for those who know it as the thread; beside `conversation_id` it must be equal."""
+    """Names the conversation where there is no `conversation_id`; beside one, it is kept and given
+    back as the `openai_thread_id` of the session."""
+    user_id: UserId | None = None
+    """Whose question it is, where your users are logged in; kept with the session."""
 
     @field_validator("user_context")
     @classmethod
     def _has_context(cls, value: str | None, info: ValidationInfo) -> str | None:
         return selectable(value, info.data.get("context_mode"))
-
-    @field_validator("thread_id")
-    @classmethod
-    def _one_thread(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value and info.data.get("conversation_id") not in (None, value):
-            raise ValueError("must be equal to conversation_id: a conversation is one thread")
-        return value
 
 
 class ContentChunk(Wire):
@@ -91,7 +86,9 @@ class RetrievalMetadata(Wire):
     """What was retrieved, when, and for which question."""
 
     query: str
-    """The question as it was searched for."""
+    """The question, as it was asked."""
+    searched_for: str
+    """The question as it was searched for: complete in itself, where it was a follow-up."""
     timestamp: datetime
     """When, in UTC."""
     source_count: int = Field(ge=1, le=MAX_CHUNKS)
@@ -123,15 +120,17 @@ class AgentSource(Wire):
 class GroundingValidation(Wire):
     """Whether the answer says only what its sources say."""
 
-    is_fully_grounded: bool = Field(
-        validation_alias=AliasChoices("is_fully_grounded", "is_fully_ground")
-    )
+    is_fully_ground: bool
     """Whether every statement shown is supported as a whole."""
+    is_fully_grounded: bool
+    """The same by its other name."""
     unsupported_claims: list[str]
     """What the model claimed and the sources do not fully support, shown or withheld."""
 
     @model_validator(mode="after")
     def _names_what_is_not(self) -> "GroundingValidation":
+        if self.is_fully_ground != self.is_fully_grounded:
+            raise ValueError("both names have one value")
         if not self.is_fully_grounded and not self.unsupported_claims:
             raise ValueError("what is not fully grounded has unsupported claims")
         return self
@@ -152,6 +151,8 @@ class AgentResponse(Wire):
     """Pass it on to ask a follow-up."""
     timestamp: datetime
     """When the answer was finished, in UTC."""
+    reader_token: str | None = None
+    """Where readers share a key or need none: send it as `X-Quire-Reader` from here on."""
 
 
 class SessionMessage(Wire):
@@ -162,7 +163,7 @@ class SessionMessage(Wire):
     content: str
     """What was said."""
     timestamp: datetime
-    """When, in UTC."""
+    """When the question arrived, or the answer was finished, in UTC."""
 
 
 class ConversationSession(Wire):
@@ -171,13 +172,13 @@ class ConversationSession(Wire):
     session_id: str
     """The conversation's id."""
     openai_thread_id: str
-    """The id of the thread behind it, which is Quire's own and the same."""
+    """The `thread_id` that came with its questions; without one, the conversation's id."""
     created_at: datetime
-    """When it began, in UTC."""
+    """When its first question arrived, in UTC."""
     last_interaction: datetime
     """When the last message came, in UTC."""
     user_id: str | None = None
-    """Whose it is, where that is known."""
+    """The `user_id` that came with its questions; without one, the key and reader it belongs to."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
     """Where the last answer came from."""
     active_filters: dict[str, Any] | None = None
@@ -185,7 +186,7 @@ class ConversationSession(Wire):
     conversation_history: list[SessionMessage] = Field(max_length=MAX_MESSAGES)
     """Its last 100 messages, the oldest first."""
     state: Literal["created", "active", "inactive", "expired"]
-    """`created` before the first message, `inactive` after an hour of rest."""
+    """`created` while the first answer is being made, `inactive` after an hour of rest."""
 
 
 class Agent:
@@ -196,7 +197,7 @@ class Agent:
     stream_path = "/agent/ask/stream"
     request = AgentRequest
     response = AgentResponse
-    session_path = "/agent/sessions/{session_id}"
+    session_path = "/agent/sessions/{session_id:path}"
     session_id = AnyId
     session = ConversationSession
 
@@ -208,6 +209,8 @@ class Agent:
             filters=(body.filters or BookFilters()).read(),
             selected_text=body.user_context if body.context_mode == "user_provided" else None,
             contract=self.name,
+            noted={"thread_id": body.thread_id} if body.thread_id else {},
+            metadata={"user_id": body.user_id} if body.user_id else {},
         )
 
     def reply(self, answer: Answer) -> AgentResponse:
@@ -217,6 +220,7 @@ class Agent:
             sources=[_source(hit) for hit in rests_on(answer)],
             confidence_score=answer.confidence.average_similarity,
             grounding_validation=GroundingValidation(
+                is_fully_ground=is_fully_grounded(answer),
                 is_fully_grounded=is_fully_grounded(answer),
                 unsupported_claims=list(not_fully_supported(answer)),
             ),
@@ -229,8 +233,8 @@ class Agent:
         match event:
             case Started(thread_id):
                 return WireEvent("start", {"conversation_id": thread_id})
-            case Retrieved(standalone, hits, _, at):
-                found = retrieved_content(standalone, hits, at)
+            case Retrieved(standalone, hits, _, at, asked):
+                found = retrieved_content(asked, standalone, hits, at)
                 return WireEvent("retrieved_content", dump(found)) if found else None
             case Sentence(text):
                 return WireEvent("sentence", {"text": text})
@@ -243,44 +247,56 @@ class Agent:
         """Stream from the streaming path only."""
         return False
 
-    def show(self, thread: Thread, now: datetime) -> ConversationSession:
+    def show(self, thread: Thread, now: datetime, rules: Rules) -> ConversationSession:
         """Write a conversation."""
         answers = [message.record for message in thread.messages if message.record]
         last = answers[-1] if answers else {}
+        named = (one.get("noted", {}).get("thread_id") for one in reversed(answers))
         return ConversationSession(
             session_id=thread.id,
-            openai_thread_id=thread.id,
+            openai_thread_id=next(filter(None, named), thread.id),
             created_at=thread.created_at,
             last_interaction=thread.updated_at,
-            user_id=thread.metadata.get("user_id"),
+            user_id=_user(thread),
             context_mode=last.get("mode", "retrieval_pipeline"),
             active_filters=last.get("filters") or None,
             conversation_history=[
                 SessionMessage(role=one.role, content=one.content, timestamp=one.created_at)
                 for one in thread.messages[-MAX_MESSAGES:]
             ],
-            state=session_state(thread.message_count, thread.updated_at, now),
+            state=session_state(thread.message_count, now - thread.updated_at, rules),
         )
 
 
+def _user(thread: Thread) -> str | None:
+    named = thread.metadata.get("user_id")
+    if isinstance(named, str):
+        return named
+    # Without a key nobody is known, however readers are told apart.
+    return None if (thread.owner or "").startswith("anonymous") else thread.owner
+
+
 def session_state(
-    messages: int, last_interaction: datetime, now: datetime
+    messages: int, idle: timedelta, rules: Rules = RULES["agent"]
 ) -> Literal["created", "active", "inactive", "expired"]:
-    """Tell how a conversation of so many messages stands."""
-    idle = now - last_interaction
-    if idle > AGENT_GONE:
+    """Return how a conversation of so many messages stands that nobody wrote to for so long."""
+    if rules.gone_after and idle > rules.gone_after:
         return "expired"
     if not messages:
         return "created"
-    return "inactive" if idle > INACTIVE_AFTER else "active"
+    return "inactive" if idle > rules.rests_after else "active"
 
 
-def retrieved_content(query: str, hits: tuple[Hit, ...], at: datetime) -> RetrievedContent | None:
+def retrieved_content(
+    query: str, searched_for: str, hits: tuple[Hit, ...], at: datetime
+) -> RetrievedContent | None:
     """Write what a search found; `None` if that is nothing."""
     if not hits:
         return None
     chunks = [_chunk(hit) for hit in hits[:MAX_CHUNKS]]
-    about = RetrievalMetadata(query=query, timestamp=at, source_count=len(chunks))
+    about = RetrievalMetadata(
+        query=query, searched_for=searched_for, timestamp=at, source_count=len(chunks)
+    )
     return RetrievedContent(content_chunks=chunks, retrieval_metadata=about)
 
 

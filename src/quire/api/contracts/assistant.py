@@ -1,13 +1,15 @@
 """The assistant contract: `POST /assistant/chat`, `/assistant/chat/stream` and `POST /search`."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from quire.api.contract import WireEvent
 from quire.api.fields import PREVIEW, BookFilters, Share, Wire, dump, rests_on, slug_of
 from quire.api.sent import SAYS, Sent, Uuid4, Whole
+from quire.conversation import RULES, Rules, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 from quire.prose.plain import preview
@@ -16,6 +18,7 @@ MAX_MESSAGE_LENGTH = 500
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
 MAX_BOOKS = 20
+MAX_TURNS = RULES["assistant"].live_messages
 Words = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH), SAYS
 ]
@@ -71,6 +74,32 @@ class AssistantResponse(Wire):
     """What it took."""
 
 
+class ConversationTurn(Wire):
+    """One turn of a session."""
+
+    role: Literal["user", "assistant"]
+    """Who said it."""
+    content: str
+    """What was said."""
+    timestamp: datetime
+    """When the question arrived, or the answer was finished, in UTC."""
+
+
+class Session(Wire):
+    """A session: its last ten turns, of which alone a follow-up knows."""
+
+    session_id: str
+    """Its id."""
+    turns: list[ConversationTurn] = Field(max_length=MAX_TURNS)
+    """The oldest first."""
+    created_at: datetime
+    """When its first question arrived, in UTC."""
+    last_activity: datetime
+    """When the last turn came, in UTC."""
+    state: Literal["active", "expired"]
+    """`expired` after 30 minutes of rest: the next message begins another session."""
+
+
 class SearchRequest(Sent):
     """What to look for in the book."""
 
@@ -120,6 +149,9 @@ class Assistant:
     stream_path = "/assistant/chat/stream"
     request = AssistantRequest
     response = AssistantResponse
+    session_path = "/assistant/sessions/{session_id}"
+    session_id = Uuid4
+    session = Session
 
     def question(self, body: AssistantRequest) -> Question:
         """Read the request."""
@@ -162,6 +194,20 @@ class Assistant:
     def streams(self, _: AssistantRequest) -> bool:
         """Stream from the streaming path only."""
         return False
+
+    def show(self, thread: Thread, now: datetime, rules: Rules) -> Session:
+        """Write a session."""
+        over = now - thread.updated_at > rules.rests_after
+        return Session(
+            session_id=thread.id,
+            turns=[
+                ConversationTurn(role=one.role, content=one.content, timestamp=one.created_at)
+                for one in thread.messages[-MAX_TURNS:]
+            ],
+            created_at=thread.created_at,
+            last_activity=thread.updated_at,
+            state="expired" if over else "active",
+        )
 
 
 def found(query: str, hits: Sequence[Hit]) -> SearchResponse:

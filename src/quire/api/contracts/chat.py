@@ -16,7 +16,19 @@ from quire.api.fields import (
     is_fully_grounded,
     not_fully_supported,
 )
-from quire.api.sent import SAYS, SELECTION_RULE, Context, Flag, Real, Sent, Uuid4, Whole, in_mode
+from quire.api.sent import (
+    SAYS,
+    SELECTION_RULE,
+    Context,
+    Flag,
+    Kept,
+    Real,
+    Sent,
+    UserId,
+    Uuid4,
+    Whole,
+    in_mode,
+)
 from quire.domain import Answer, Claim, Confidence, Hit, Level, Question
 from quire.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -47,9 +59,13 @@ class ChatRequest(Sent):
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """Where the answer may come from: the book, or `user_context` alone."""
     user_context: Context | None = Field(None, validate_default=True)
-    """The selected text, of 10 to 16,000 characters; in mode `user_provided` it is required and the
+    """The selected text, of 1 to 16,000 characters; in mode `user_provided` it is required and the
     only source: nothing is retrieved, and what was said before does not count. An object is kept
     with the conversation, and the answer does not depend on it."""
+    user_id: UserId | None = None
+    """Whose question it is; kept as `user_id` in the `metadata` of the conversation."""
+    metadata: Kept | None = None
+    """What to keep with the conversation, up to 10,000 bytes; its fields replace earlier ones."""
 
     @field_validator("user_context")
     @classmethod
@@ -253,6 +269,9 @@ class ChatResponse(Wire):
     off, and the answer is what was proven until then."""
     cache_age_seconds: float | None
     """How long ago the answer was made, where the same was asked before; null if made now."""
+    reader_token: str | None = None
+    """Where readers share a key or need none: send it as `X-Quire-Reader` from here on, and nobody
+    else sees your conversations. Given to readers who sent none."""
 
 
 class Chat:
@@ -278,6 +297,10 @@ class Chat:
             noted={"user_context": body.user_context}
             if isinstance(body.user_context, dict)
             else {},
+            metadata={
+                **(body.metadata or {}),
+                **({"user_id": body.user_id} if body.user_id else {}),
+            },
         )
 
     def reply(self, answer: Answer) -> ChatResponse:

@@ -1,5 +1,6 @@
 """The query contract: `POST /query`, `POST /query/stream` and `/sessions/{session_id}`."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -8,8 +9,8 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from quire.api.contract import WireEvent
 from quire.api.fields import PREVIEW, Share, Wire, dump, rests_on
-from quire.api.sent import ASKS, AnyId, AnyUuid, Kept, Sent
-from quire.conversation import MAX_INTERACTIONS, Message, Thread
+from quire.api.sent import ASKS, AnyId, AnyMoment, AnyUuid, Kept, Sent
+from quire.conversation import MAX_INTERACTIONS, Message, Rules, Thread
 from quire.domain import Answer, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 from quire.prose.plain import preview
@@ -37,7 +38,10 @@ class QueryRequest(Sent):
     query: Words
     """The question."""
     user_context: Kept | None = None
-    """Kept with the session, up to 10,000 bytes; the answer does not depend on it."""
+    """What is known about the reader, up to 10,000 bytes; kept with the session. A language model
+    is shown the beginning as data: it is told to obey nothing in it, and the book alone proves."""
+    timestamp: AnyMoment | None = None
+    """When the question was asked, by your clock; kept beside the time it was received."""
     session_id: AnyId | None = None
     """Continues a session, or begins one of that id. Left out, a new one begins."""
 
@@ -105,6 +109,8 @@ class QueryResponse(Wire):
     """What `/answers/{answer_id}` gives the full record by."""
     session_id: str
     """Pass it on to ask a follow-up."""
+    reader_token: str | None = None
+    """Where readers share a key or need none: send it as `X-Quire-Reader` from here on."""
 
 
 class Interaction(Wire):
@@ -119,9 +125,9 @@ class Interaction(Wire):
     response: str = Field(min_length=1)
     """The answer."""
     timestamp: datetime
-    """When, in UTC."""
+    """When the answer was finished, in UTC."""
     metadata: dict[str, Any] | None = None
-    """How sure the answer was, and who wrote it."""
+    """When the question was received and sent, how sure the answer was, and who wrote it."""
 
 
 class SessionData(Wire):
@@ -134,7 +140,7 @@ class SessionData(Wire):
     user_context: dict[str, Any] | None = None
     """What the last question that brought any said about its reader."""
     created_at: datetime
-    """When it began, in UTC."""
+    """When its first question arrived, in UTC."""
     last_activity: datetime
     """When it was last used, in UTC."""
 
@@ -147,7 +153,7 @@ class Query:
     stream_path = "/query/stream"
     request = QueryRequest
     response = QueryResponse
-    session_path = "/sessions/{session_id}"
+    session_path = "/sessions/{session_id:path}"
     session_id = AnyId
     session = SessionData
 
@@ -157,7 +163,8 @@ class Query:
             text=body.query,
             thread_id=body.session_id,
             contract=self.name,
-            noted={"user_context": body.user_context} if body.user_context is not None else {},
+            reader_context=_as_text(body.user_context) if body.user_context else "",
+            noted=_noted(body),
         )
 
     def reply(self, answer: Answer) -> QueryResponse:
@@ -189,9 +196,9 @@ class Query:
         """Stream from the streaming path only."""
         return False
 
-    def show(self, thread: Thread, now: datetime) -> SessionData:
+    def show(self, thread: Thread, now: datetime, rules: Rules) -> SessionData:
         """Write a session."""
-        del now  # sessions of this dialect do not age
+        del now, rules  # sessions of this dialect have no states
         contexts = [m.record.get("noted", {}).get("user_context") for m in thread.messages]
         return SessionData(
             session_id=thread.id,
@@ -200,6 +207,19 @@ class Query:
             created_at=thread.created_at,
             last_activity=thread.updated_at,
         )
+
+
+def _as_text(context: dict[str, Any]) -> str:
+    return json.dumps(context, ensure_ascii=False)
+
+
+def _noted(body: QueryRequest) -> dict[str, Any]:
+    noted: dict[str, Any] = {}
+    if body.user_context is not None:
+        noted["user_context"] = body.user_context
+    if body.timestamp is not None:
+        noted["timestamp"] = body.timestamp.isoformat()
+    return noted
 
 
 def interactions(thread: Thread) -> Sequence[Interaction]:
@@ -221,6 +241,8 @@ def _interaction(session: str, asked: Message, said: Message) -> Interaction:
         response=said.content,
         timestamp=said.created_at,
         metadata={
+            "received_at": asked.created_at,
+            "sent_at": record.get("noted", {}).get("timestamp"),
             "confidence_level": confidence.get("level"),
             "should_answer": confidence.get("should_answer"),
             "model": record.get("model"),

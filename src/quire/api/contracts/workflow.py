@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, field_validator
 from quire.api.contract import WireEvent
 from quire.api.fields import BookFilters, Wire, dump, rests_on
 from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
-from quire.conversation import RULES, Message, Thread
+from quire.conversation import RULES, Message, Rules, Thread
 from quire.domain import Answer, Filters, Hit, Question
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -48,7 +48,8 @@ class UserQuery(Sent):
     conversationId: AnyUuid | None = None
     """Continues a conversation; a UUID. Left out, a new one begins."""
     timestamp: Moment
-    """When it was submitted, with a time zone; not more than an hour ago."""
+    """When it was submitted, as ISO 8601 with a time zone; not more than an hour ago. The message
+    is dated so."""
     sessionId: str = Field(min_length=1, max_length=128)
     """The browser's session; kept with the message."""
 
@@ -71,10 +72,12 @@ class RAGContext(Wire):
     """When, in UTC."""
     sourceFiles: list[str] | None = None
     """Source files that they stand in, each once."""
+    searchedFor: str | None = None
+    """In a stream: the question as it was searched for, complete in itself."""
 
 
 class WorkflowResponse(Wire):
-    """A workflow's reply; grounded only if `ragContextIncluded` says so."""
+    """A workflow's reply."""
 
     responseText: str = Field(min_length=1)
     """The reply; one from the book has `[n]` behind each sentence for its passage."""
@@ -83,13 +86,13 @@ class WorkflowResponse(Wire):
     threadId: str | None = None
     """The conversation; pass it on as `conversationId` to ask a follow-up."""
     ragContextIncluded: bool
-    """Whether the reply comes from passages of the book."""
+    """Whether passages of the book were given to the workflow with the question."""
     responseTime: int = Field(ge=0)
     """Milliseconds from the question to the reply."""
     error: str | None = None
     """Why the book could not be used, where it should have been."""
     ragContext: RAGContext | None = None
-    """The passages, in the order of the `[n]`."""
+    """The passages, in the order of the `[n]` where there are any."""
 
 
 class WorkflowMessage(Wire):
@@ -102,11 +105,11 @@ class WorkflowMessage(Wire):
     role: Literal["user", "assistant"]
     """Who said it."""
     timestamp: datetime
-    """When, in UTC."""
+    """When the question was submitted, or the reply was finished, in UTC."""
     conversationId: str | None = None
     """The conversation it belongs to."""
     ragContextUsed: bool | None = None
-    """For a reply: whether it comes from passages of the book."""
+    """For a reply: whether passages of the book were given to the workflow."""
     error: str | None = None
     """For a reply: why the book could not be used, where it should have been."""
 
@@ -117,7 +120,7 @@ class Conversation(Wire):
     conversationId: str
     """Its UUID."""
     createdAt: datetime
-    """When it began, in UTC."""
+    """When its first question arrived, in UTC."""
     lastActivityAt: datetime
     """When the last message came, in UTC."""
     messageCount: int = Field(ge=0)
@@ -182,6 +185,8 @@ class WorkflowChat:
             thread_id=body.conversationId,
             filters=self._workflow.filters,
             contract=self.name,
+            # A clock that is ahead dates nothing after its answer.
+            sent_at=min(body.timestamp, datetime.now(UTC)),
             noted={
                 "workflowId": self._workflow.id,
                 "sessionId": body.sessionId,
@@ -191,15 +196,16 @@ class WorkflowChat:
 
     def reply(self, answer: Answer) -> WorkflowResponse:
         """Write the whole response."""
+        used = rests_on(answer) or answer.hits
         return WorkflowResponse(
             responseText=answer.text,
             workflowId=self._workflow.id,
             threadId=answer.thread_id,
-            ragContextIncluded=answer.status == "answered",
+            ragContextIncluded=answer.context_given,
             responseTime=round(answer.timings.total_ms),
             error=_error(answer.status, rag=self._workflow.rag),
-            ragContext=rag_context(answer.question, rests_on(answer), answer.created_at)
-            if answer.status == "answered"
+            ragContext=rag_context(answer.question, used, answer.created_at)
+            if answer.context_given and used
             else None,
         )
 
@@ -209,13 +215,11 @@ class WorkflowChat:
             case Started(thread_id):
                 named = {"workflowId": self._workflow.id, "threadId": thread_id}
                 return WireEvent("start", named)
-            case Retrieved(standalone, hits, confidence, at):
+            case Retrieved(standalone, hits, confidence, at, asked):
                 if not hits or not confidence.should_answer:
                     return None
-                found = dump(rag_context(standalone, hits, at))
-                # Follow-ups are searched for in other words than the reader's, which `done` has.
-                found["searchedFor"] = found.pop("query")
-                return WireEvent("ragContext", found)
+                found = rag_context(asked, hits, at)
+                return WireEvent("ragContext", dump(found) | {"searchedFor": standalone})
             case Sentence(text):
                 return WireEvent("sentence", {"text": text})
             case Done(answer):
@@ -227,9 +231,9 @@ class WorkflowChat:
         """Stream from the streaming path only."""
         return False
 
-    def show(self, thread: Thread, now: datetime) -> Conversation:
+    def show(self, thread: Thread, now: datetime, rules: Rules) -> Conversation:
         """Write a conversation."""
-        del now  # conversations of this dialect do not age
+        del now, rules  # conversations of this dialect do not age
         replies = [message.record for message in thread.messages if message.record]
         return Conversation(
             conversationId=thread.id,
@@ -288,6 +292,8 @@ def _message(conversation: str, message: Message) -> WorkflowMessage:
         role=message.role,
         timestamp=message.created_at,
         conversationId=conversation,
-        ragContextUsed=record.get("status") == "answered" if said else None,
+        ragContextUsed=record.get("context_given", record.get("status") == "answered")
+        if said
+        else None,
         error=_error(record.get("status"), rag=rag),
     )
