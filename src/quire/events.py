@@ -30,12 +30,17 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The search is done: what was looked for, what was found, how good it is."""
+    """The search is done: what was looked for, what was found, how good it is.
+
+    It comes again, with all passages so far, where a model has found more by itself.
+    """
 
     standalone_question: str
     hits: tuple[Hit, ...]
     confidence: Confidence
     at: datetime = field(default_factory=partial(datetime.now, UTC))
+    answering: bool = False
+    """Whether an answer is made from the hits; they are the nearest otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

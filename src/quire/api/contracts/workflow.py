@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from quire.api.contract import WireEvent
-from quire.api.fields import BookFilters, Wire, dump, rests_on
+from quire.api.fields import BookFilters, Wire, dump
 from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
 from quire.conversation import RULES, Message, Thread
 from quire.domain import Answer, Filters, Hit, Question
@@ -89,7 +89,7 @@ class WorkflowResponse(Wire):
     error: str | None = None
     """Why the book could not be used, where it should have been."""
     ragContext: RAGContext | None = None
-    """The passages, in the order of the `[n]`."""
+    """The passages that were retrieved for it; the answer cites some or all of them."""
 
 
 class WorkflowMessage(Wire):
@@ -198,7 +198,7 @@ class WorkflowChat:
             ragContextIncluded=answer.status == "answered",
             responseTime=round(answer.timings.total_ms),
             error=_error(answer.status, rag=self._workflow.rag),
-            ragContext=rag_context(answer.question, rests_on(answer), answer.created_at)
+            ragContext=rag_context(answer.question, answer.hits, answer.created_at)
             if answer.status == "answered"
             else None,
         )
@@ -209,8 +209,8 @@ class WorkflowChat:
             case Started(thread_id):
                 named = {"workflowId": self._workflow.id, "threadId": thread_id}
                 return WireEvent("start", named)
-            case Retrieved(standalone, hits, confidence, at):
-                if not hits or not confidence.should_answer:
+            case Retrieved(standalone, hits, _, at, answering):
+                if not hits or not answering:
                     return None
                 found = dump(rag_context(standalone, hits, at))
                 # Follow-ups are searched for in other words than the reader's, which `done` has.
