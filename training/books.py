@@ -127,7 +127,7 @@ def read_openstax(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
     for line in (folder / "queries.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
         text = row["text"].strip()
-        if row["cloze"] or not text.endswith("?") or UNNATURAL.search(text):
+        if row.get("cloze") or not text.endswith("?") or UNNATURAL.search(text):
             continue
         gold = frozenset(c.id for c in book.chunks if c.source_file in row["gold_pages"])
         book.questions.append(Asked(folder.name, row["id"], text, gold))

@@ -15,7 +15,17 @@ PROVEN: tuple[VerdictKind, ...] = ("supported", "partly")
 """Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
 AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfinished"]
 """How far an answer has come; `unfinished` is one whose process died while it was made."""
-Status = Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
+Status = Literal[
+    "answered",
+    "not_in_book",
+    "no_direct_answer",
+    "not_in_selection",
+    "unsupported_request",
+    "small_talk",
+    "no_context",
+]
+"""How a question ended: `not_in_book` is off the book's subject, `no_direct_answer` found a section
+but no proven sentence, `unsupported_request` asks for something other than an answer."""
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
 """What was down, or went wrong, while an answer was made that is given all the same."""
@@ -180,9 +190,9 @@ class Hit:
     rank: int
     """Position in the result, from 1."""
     similarity: float
-    """Calibrated relevance to the question, 0 to 1; 1 for what was asked for by name."""
+    """Calibrated relevance of this passage to the question, 0 to 1."""
     cosine: float
-    """The raw cosine of the embeddings, kept beside it; 0 where none was taken."""
+    """The raw cosine of the embeddings, kept beside it."""
     vector: tuple[float, ...] = field(default=(), repr=False)
     here: bool = False
     """Whether it stands in the chapter that the reader has open, where that is known."""
@@ -230,6 +240,10 @@ def _matches(text: str, value: str | Prefix) -> bool:
     return text.startswith(value.text) if isinstance(value, Prefix) else text == value
 
 
+LEAST_ANSWERABILITY = 0.7
+"""The gate where no target risk is set."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """One question about one book, whichever contract it came in by."""
@@ -240,6 +254,9 @@ class Question:
     thread_id: str | None = None
     top_k: int = 5
     threshold: float = 0.7
+    """Least similarity of a passage that may be used."""
+    least_answerability: float = LEAST_ANSWERABILITY
+    """How likely the passages must hold the answer for the question to be answered."""
     filters: Filters = Filters()
     near: str = ""
     """The chapter that the reader has open: a hint that decides between passages that are close."""
@@ -326,9 +343,13 @@ class Claim:
     citations: tuple[Citation, ...] = ()
 
 
+ENOUGH_SIMILARITY, ENOUGH_CHUNKS = 0.75, 3
+"""What the chat contract calls sufficient context."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How good the evidence is, by the measures of the chat contract."""
+    """How good the passages used are, by the measures of the chat contract; 0 where none is."""
 
     average_similarity: float
     min_similarity: float
@@ -341,6 +362,11 @@ class Confidence:
     """How likely the passages hold the answer, 0 to 1."""
     correctness: float | None = None
     """How likely the answer is right and supported, 0 to 1; known once it is complete."""
+
+    @property
+    def has_sufficient_context(self) -> bool:
+        """Whether at least three passages are used, with an average similarity of at least 0.75."""
+        return self.average_similarity >= ENOUGH_SIMILARITY and self.num_chunks >= ENOUGH_CHUNKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,6 +395,7 @@ class Answer:
     withheld: tuple[Claim, ...]
     """Claims the book does not support: not part of `text`, each placed where it would stand."""
     hits: tuple[Hit, ...]
+    """The passages retrieved: those the answer could rest on; for a refusal, the nearest."""
     confidence: Confidence
     model: str
     created_at: datetime
@@ -400,6 +427,15 @@ class Answer:
         """The distinct citations of the answer, in order of appearance."""
         proven = (claim for claim in self.claims if claim.verdict in PROVEN)
         return tuple(dict.fromkeys(one for claim in proven for one in claim.citations))
+
+    @property
+    def sources(self) -> tuple[Hit, ...]:
+        """The retrieved passages that the answer cites, in the order of their numbers."""
+        numbers: dict[str, int] = {}
+        for one in self.citations:
+            numbers[one.chunk_id] = min(one.number, numbers.get(one.chunk_id, one.number))
+        cited = (hit for hit in self.hits if hit.chunk.id in numbers)
+        return tuple(sorted(cited, key=lambda hit: numbers[hit.chunk.id]))
 
     @property
     def unsupported(self) -> tuple[Claim, ...]:

@@ -30,7 +30,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The search is done: what was looked for, what was found, how good it is."""
+    """The search is done: what was looked for, what was found, how good it is.
+
+    It comes again, with all passages so far, where a model has found more by itself.
+    """
 
     standalone_question: str
     hits: tuple[Hit, ...]
@@ -38,6 +41,8 @@ class Retrieved:
     at: datetime = field(default_factory=partial(datetime.now, UTC))
     question: str = ""
     """The question in the reader's own words."""
+    answering: bool = False
+    """Whether an answer is made from the hits; they are the nearest otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

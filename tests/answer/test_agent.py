@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,9 +24,8 @@ from tests.verify.samples import Shelf, chunk_of, hit_of
 FIRST = hit_of("A lens turns.", identity="first")
 SECOND = hit_of("Fog is wet.", identity="second")
 OIL = chunk_of("Oil burns.", identity="third", section="Oil", path=("The lens", "Oil"))
-SHELF = Shelf(
-    FIRST.chunk, OIL, chunk_of("More oil.", identity="fourth", path=OIL.path, url=OIL.url)
-)
+MORE_OIL = chunk_of("More oil.", identity="fourth", path=OIL.path, url=OIL.url)
+SHELF = Shelf(FIRST.chunk, OIL, MORE_OIL)
 SEARCH = function_call("search_textbook", {"query": "fog"}, call_id="call-1")
 
 
@@ -33,8 +33,13 @@ async def finds_both(query: str) -> Sequence[Hit]:
     return [FIRST, SECOND]
 
 
+async def measures(ids: Sequence[str]) -> Sequence[Hit]:
+    chunks = [chunk for chunk in (FIRST.chunk, OIL, MORE_OIL) if chunk.id in ids]
+    return [replace(FIRST, chunk=chunk) for chunk in chunks]
+
+
 def evidence_of(**more: Any) -> Evidence:
-    return Evidence([FIRST], finds_both, SHELF, question="What turns?", **more)
+    return Evidence([FIRST], finds_both, measures, SHELF, question="What turns?", **more)
 
 
 async def drafted(model: ScriptedModel, calling: Calling = Calling(), **more: Any) -> str:  # noqa: B008 - frozen

@@ -25,12 +25,15 @@ class Searched:
 
     def __init__(self, *hits: Hit) -> None:
         self.queries: list[str] = []
-        self.evidence = Evidence([], self.search, Shelf(), question="What turns?")
+        self.evidence = Evidence([], self.search, self.measure, Shelf(), question="What turns?")
         self._hits = hits
 
     async def search(self, query: str) -> Sequence[Hit]:
         self.queries.append(query)
         return self._hits
+
+    async def measure(self, ids: Sequence[str]) -> Sequence[Hit]:
+        return [hit for hit in self._hits if hit.chunk.id in ids]
 
 
 async def test_without_passages_it_searches_and_then_answers() -> None:

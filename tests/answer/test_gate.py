@@ -1,9 +1,11 @@
-"""The context is packed by value, not by order."""
+"""What an answer may rest on; the context is packed by value, not by order."""
 
 from dataclasses import replace
 
-from quire.answer.gate import fitting
-from quire.domain import Hit
+from quire.answer.gate import at_risk, fitting, pass_gate
+from quire.domain import Hit, Question
+from quire.retrieve.calibrate import Calibration, Logistic, Risk
+from quire.retrieve.search import SearchResult
 from tests.verify.samples import hit_of
 
 
@@ -38,3 +40,43 @@ def test_what_was_shown_before_takes_its_room() -> None:
 
     assert ranks(fitting([hit(1, 600), hit(2, 500), hit(3, 300)], 1_000, beside=shown)) == [3]
     assert fitting([hit(2, 500)], 1_000, beside=shown) == []
+
+
+def test_the_threshold_filters_passages_one_by_one() -> None:
+    found = SearchResult((hit(1, 10), hit(2, 10, 0.8), hit(3, 10, 0.2)), 0.9)
+
+    used, confidence = pass_gate(found, Question(text="x"))
+
+    assert ranks(used) == [1, 2]
+    assert (confidence.num_chunks, confidence.min_similarity) == (2, 0.8)
+
+
+def test_answerability_alone_decides_whether_relevant_passages_are_answered_from() -> None:
+    relevant = (hit(1, 10), hit(2, 10), hit(3, 10))
+
+    for threshold in (0.0, 0.7):
+        asked = Question(text="x", threshold=threshold)
+        used, confidence = pass_gate(SearchResult(relevant, 0.69), asked)
+        assert used == []
+        assert (confidence.num_chunks, confidence.should_answer) == (0, False)
+        assert confidence.answerability == 0.69
+
+    assert len(pass_gate(SearchResult(relevant, 0.7), Question(text="x"))[0]) == 3
+
+
+def test_one_relevant_passage_of_many_is_not_enough() -> None:
+    used, confidence = pass_gate(
+        SearchResult((hit(1, 10), hit(2, 10, 0.1)), 0.99), Question(text="x")
+    )
+
+    assert (used, confidence.level) == ([], "insufficient")
+
+
+def test_a_target_risk_raises_the_gate_and_leaves_the_threshold() -> None:
+    risks = (Risk(0.5, 0.2, 0.9), Risk(0.9, 0.04, 0.5))
+    calibration = Calibration(Logistic(0.0, {}), risks=risks)
+
+    strict = at_risk(Question(text="x"), calibration, 0.05)
+
+    assert (strict.least_answerability, strict.threshold) == (0.9, 0.7)
+    assert at_risk(Question(text="x"), calibration, 0.5).least_answerability == 0.7

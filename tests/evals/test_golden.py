@@ -5,23 +5,13 @@ from pathlib import Path
 import pytest
 
 from quire.compose import Services
-from quire.domain import Answer, Citation, Confidence, Question
+from quire.domain import Answer, Citation, Question
 from quire.errors import BadRequest
 from quire.evals.golden import GoldenQuestion, judge_answer, read_golden, run_golden
 from quire.events import Event, Started
-from tests.verify.samples import SURE, answer_of, claim_of, hit_of
+from tests.verify.samples import answer_of, claim_of, hit_of
 
 LENS_PAGE = "docs/lamps/01-lens.md"
-UNSURE = Confidence(
-    average_similarity=0.0,
-    min_similarity=0.0,
-    max_similarity=0.0,
-    num_chunks=0,
-    chunk_diversity=0.0,
-    level="insufficient",
-    should_answer=False,
-    answerability=0.0,
-)
 
 
 def golden(**fields: object) -> GoldenQuestion:
@@ -61,15 +51,15 @@ def test_every_group_of_words_needs_one_of_its_words() -> None:
 
 @pytest.mark.parametrize("kind", ["covered", "followup"])
 def test_a_refusal_of_what_is_covered_is_wrong(kind: str) -> None:
-    assert judge_answer(golden(kind=kind), answer_of(confidence=UNSURE)) == "refused"
+    assert judge_answer(golden(kind=kind), answer_of(status="not_in_book")) == "refused"
 
 
 def test_a_refusal_of_what_is_not_covered_is_right() -> None:
-    assert judge_answer(golden(kind="uncovered"), answer_of(confidence=UNSURE)) == ""
+    assert judge_answer(golden(kind="uncovered"), answer_of(status="not_in_book")) == ""
 
 
 def test_an_answer_to_what_is_not_covered_is_wrong() -> None:
-    reason = judge_answer(golden(kind="uncovered"), answer_of(confidence=SURE))
+    reason = judge_answer(golden(kind="uncovered"), answer_of())
 
     assert reason == "answered what the book does not cover"
 

@@ -18,7 +18,7 @@ from quire.retrieve.calibrate import (
     answerability_features,
     calibration_file,
     load_calibration,
-    similarity_of,
+    relevance_features,
 )
 from quire.retrieve.evidence import EvidenceReader, Passage
 from quire.testing import WordReader
@@ -68,25 +68,21 @@ def test_words_the_book_does_not_have_are_missed() -> None:
     assert features["together"] < 1
 
 
-def test_the_nearest_passage_is_as_similar_as_the_answer_is_likely() -> None:
-    found = signals("What turns?", "A lens turns.", "Fog is wet.")
+def test_similarity_belongs_to_the_passage() -> None:
+    relevance = load_calibration(GraniteEmbedder.id).relevance
+    found = signals("Does a lens turn slowly?", "A lens turns slowly.", "Paint is green.")
 
-    similarities = [similarity_of(cosine, found, 0.9) for cosine in found.cosines]
+    right, paint = (relevance(relevance_features(place, found)) for place in range(2))
 
-    assert similarities[0] == pytest.approx(0.9)
-    assert similarities[1] < similarities[0]
-
-
-def test_a_passage_below_the_floor_fades_no_further() -> None:
-    found = signals("What turns?", "A lens turns.")
-
-    assert similarity_of(0.2, found, 0.9) == similarity_of(0.0, found, 0.9) < 0.9
+    assert right > paint
 
 
-def test_nothing_fades_where_nothing_stands_out() -> None:
-    found = signals("What turns?", "A lens turns.", floor=0.8)
+def test_a_passage_that_nobody_has_read_is_neither_liked_nor_disliked() -> None:
+    unread = replace(signals("What turns?", "A lens turns."), evidence=())
 
-    assert similarity_of(0.8, found, 0.9) == pytest.approx(0.9)
+    features = relevance_features(0, unread)
+
+    assert (features["reader"], features["unread"]) == (0.0, 1.0)
 
 
 def test_an_embedder_without_a_calibration_gets_one_that_reads_nothing_into_its_cosines() -> None:
@@ -121,6 +117,8 @@ def test_a_calibration_that_the_operator_fitted_is_found(tmp_path: Path) -> None
 
     assert own.fitted
     assert own.answerability == Logistic(1.5, {"lift": 2.0})
+    # It was fitted before passages had a relevance of their own.
+    assert own.relevance == load_calibration("openai/another@8").relevance
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"answerability": {"bias": null}}'])

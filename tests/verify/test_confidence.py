@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quire.domain import Confidence
-from quire.verify.confidence import score_confidence
+from quire.verify.confidence import level_of, score_confidence
 from tests.verify.samples import hit_of
 
 
@@ -94,3 +94,22 @@ def test_diversity_never_exceeds_one() -> None:
     hits = [hit_of(vector=(1.0, 0.0)), hit_of(vector=(-1.0, 0.0))]
 
     assert score_confidence(hits, top_k=5, answerability=0.9).chunk_diversity == 1.0
+
+
+@pytest.mark.parametrize(
+    ("average", "count", "enough"), [(0.75, 3, True), (0.99, 2, False), (0.74, 5, False)]
+)
+def test_context_is_sufficient_with_three_passages_of_three_quarters(
+    average: float, count: int, enough: bool
+) -> None:
+    assert confidence(*[average] * count).has_sufficient_context is enough
+
+
+def test_counts_are_taken_against_what_was_asked_for_and_not_against_what_was_found() -> None:
+    assert level_of(0.99, 1, top_k=5, searchable=2) == "insufficient"
+    assert level_of(0.99, 2, top_k=5, searchable=2) == "low"
+
+
+@pytest.mark.parametrize(("average", "level"), [(0.99, "low"), (0.59, "insufficient")])
+def test_the_only_passage_that_there_is_to_search_may_be_low(average: float, level: str) -> None:
+    assert level_of(average, 1, top_k=5, searchable=1) == level

@@ -46,7 +46,6 @@ from quire.errors import ModelMisbehaved, UnknownPage
 from quire.ports import Index
 from quire.prose.plain import well_formed
 from quire.retrieve.outline import find_section, open_section, outline_of
-from quire.retrieve.search import opened_hits
 from quire.telemetry.metrics import TOKENS
 from quire.telemetry.spans import span
 
@@ -54,6 +53,8 @@ from quire.telemetry.spans import span
 set_tracing_disabled(True)
 
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
+Measure = Callable[[Sequence[str]], Awaitable[Sequence[Hit]]]
+"""Returns the passages of some ids, with their relevance to the question."""
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Evidence:
 
     hits: list[Hit]
     search: Search
+    measure: Measure
     index: Index
     """The book that the tools beside the search read in."""
     question: str = ""
@@ -87,9 +89,10 @@ class Evidence:
         self.hits.extend(new)
         return first, new
 
-    def number(self, chunks: Sequence[Chunk]) -> list[tuple[int, Hit]]:
-        """Give opened chunks with their numbers, of which those shown before have one already."""
-        self.add(opened_hits(chunks))
+    async def open(self, chunks: Sequence[Chunk]) -> list[tuple[int, Hit]]:
+        """Return opened chunks with their numbers; those shown before have one already."""
+        known = {hit.chunk.id for hit in self.hits}
+        self.add(await self.measure([chunk.id for chunk in chunks if chunk.id not in known]))
         numbers = {hit.chunk.id: number for number, hit in enumerate(self.hits, start=1)}
         return [(numbers[chunk.id], self.hits[numbers[chunk.id] - 1]) for chunk in chunks]
 
@@ -133,7 +136,7 @@ async def read_section(context: RunContextWrapper[Evidence], section: str, start
         opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
-    numbered = context.context.number(_at_once(opened.passages, context.context.room))
+    numbered = await context.context.open(_at_once(opened.passages, context.context.room))
     return numbered_to_json(numbered, start=opened.start, total=opened.total)
 
 

@@ -45,7 +45,7 @@ ASIDE = frozenset(
     }
 )
 """What a question says about who asks it where, and not about what is asked."""
-SEARCHED = ("searched", "also", "told", "hits", "top_k", "threshold")
+SEARCHED = ("searched", "also", "told", "hits", "top_k", "threshold", "least_answerability")
 """What is stored of the search, and is the same for all who share the answer."""
 _CAPITAL = re.compile(r"[A-Z][a-z]+\b")
 

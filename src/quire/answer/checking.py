@@ -69,7 +69,9 @@ class Checking:
         if obeys(claim, work.evidence):
             return True
         # The embedded model obeys nobody: it quotes what answers.
-        return work.model != EMBEDDED and is_beside_the_point(claim, work.evidence, work.standalone)
+        if work.model == EMBEDDED or work.whole:  # “explain this” says nothing to be beside of
+            return False
+        return is_beside_the_point(claim, work.evidence, work.standalone)
 
     def _told(self, claim: Claim) -> Claim:
         """Give a claim as readers are told that it was withheld."""

@@ -30,7 +30,7 @@ from openai.types.responses import (
     ResponseTextDoneEvent,
 )
 
-from quire.answer.extractive import compose_answer
+from quire.answer.extractive import compose_answer, quote_beginning
 from quire.answer.passages import passages_from_json
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader, Passage
@@ -49,6 +49,8 @@ class EmbeddedModel(Model):
         self._statistics = statistics
         self.told = ""
         """What was answered before: it is not what a follow-up asks for, if there is more."""
+        self.whole = False
+        """Whether the passage itself is asked about, and not something in it."""
 
     async def get_response(
         self,
@@ -94,7 +96,7 @@ class EmbeddedModel(Model):
     def _quote(self, question: str, passages: list[Passage]) -> list[str]:
         ranked = self._evidence.rank(question, passages, self._statistics, told=self.told)
         ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
-        return compose_answer(question, ranked)
+        return quote_beginning(ranked) if self.whole else compose_answer(question, ranked)
 
 
 def _read(given: str | list[TResponseInputItem]) -> tuple[str, list[Passage], bool]:

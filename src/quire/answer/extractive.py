@@ -28,6 +28,8 @@ _ASKS_HOW = re.compile(
 )
 _LISTED = 0.5
 """Code that has this share of the question's words shows what was asked for."""
+_BEGINNING = 600
+"""Characters of a passage that are quoted where it is asked about as a whole."""
 _LONGEST_CODE = 40
 """Lines of code beyond which an answer would be nothing else."""
 
@@ -46,6 +48,17 @@ def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
         for piece in _with_surroundings(evidence, ranked):
             wanted[(piece.passage.number, piece.place)] = piece
     return _render(sorted(wanted.values(), key=lambda e: (first[e.passage.number], e.place)))
+
+
+def quote_beginning(ranked: Sequence[Evidence]) -> list[str]:
+    """Return how a passage begins; a short one as a whole."""
+    said = sorted((one for one in ranked if not is_order(one.text)), key=lambda one: one.place)
+    parts: list[Evidence] = []
+    for one in said:
+        if parts and sum(len(part.text) for part in parts) + len(one.text) > _BEGINNING:
+            break
+        parts.append(one)
+    return _render(parts) if parts else [NOT_IN_BOOK]
 
 
 def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:

@@ -8,26 +8,43 @@ from quire.answer.options import CONTEXT_TOKENS
 from quire.domain import Confidence, Hit, Question
 from quire.retrieve.calibrate import Calibration
 from quire.retrieve.search import SearchResult
+from quire.retrieve.selection import asks_about_whole
 from quire.verify.confidence import score_confidence
 
 
 def at_risk(question: Question, calibration: Calibration, target: float | None) -> Question:
-    """Give the question with the threshold that keeps wrong answers to the target."""
+    """Return the question with the gate that keeps wrong answers to the target."""
     if target is None:
         return question
-    least = calibration.threshold_for(target)
-    return replace(question, threshold=max(question.threshold, least))
+    least = max(question.least_answerability, calibration.threshold_for(target))
+    return replace(question, least_answerability=least)
 
 
 def pass_gate(
     found: SearchResult, question: Question, tokens: int = CONTEXT_TOKENS
 ) -> tuple[list[Hit], Confidence]:
-    """Give the hits above the question's threshold that fit, and how good they are."""
-    shown = fitting(found.hits, tokens)
-    used = [hit for hit in shown if hit.similarity >= question.threshold]
-    # A selection is one passage, and a filter may leave few: no more can be wanted then.
-    top_k = min(question.top_k, len(shown))
-    return used, score_confidence(used, top_k=top_k, answerability=found.answerability)
+    """Return the hits that an answer may rest on, and how good they are; none for a refusal.
+
+    Whether the question is answered depends on its answerability, and on whether enough relevant
+    passages were found. The question's threshold says which passages are relevant enough. What is
+    asked about a selection as a whole, the selection answers.
+    """
+    if question.selected_text is not None and asks_about_whole(question.text):
+        return list(found.hits), confidence_in(found.hits, question, found.answerability)
+    used = [hit for hit in fitting(found.hits, tokens) if hit.similarity >= question.threshold]
+    confidence = confidence_in(used, question, found.answerability, searchable=len(found.hits))
+    if found.answerability >= question.least_answerability and confidence.should_answer:
+        return used, confidence
+    return [], confidence_in((), question, found.answerability)
+
+
+def confidence_in(
+    hits: Sequence[Hit], question: Question, answerability: float, searchable: int | None = None
+) -> Confidence:
+    """Return how good the passages are that an answer to the question rests on."""
+    # A selection is the one passage that is asked for.
+    top_k = 1 if question.selected_text is not None else question.top_k
+    return score_confidence(hits, top_k=top_k, answerability=answerability, searchable=searchable)
 
 
 def fitting(hits: Sequence[Hit], tokens: int, *, beside: Sequence[Hit] = ()) -> list[Hit]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from quire.answer.instructions import EARLIER
-from quire.answer.refusal import REFUSAL
+from quire.answer.refusal import REFUSALS
 from quire.conversation import Role
 from quire.errors import StoreUnavailable
 from quire.ports import ThreadStore
@@ -115,7 +115,7 @@ def told_before(earlier: Sequence[tuple[str, str]]) -> list[Exchange]:
     """Give questions and answers as a follow-up may refer to them, each made standalone."""
     told: list[Exchange] = []
     for question, answer in earlier:
-        if not answer.startswith(REFUSAL):  # a follow-up is about what was answered
+        if not answer.startswith(REFUSALS):  # a follow-up is about what was answered
             told.append(Exchange(standalone_question(question, told), answer=answer))
     return told
 

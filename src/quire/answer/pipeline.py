@@ -12,7 +12,7 @@ from quire.answer.agent import Evidence
 from quire.answer.asking import Asking
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.contents import Statement, answer_from_contents
-from quire.answer.gate import at_risk, fitting, pass_gate
+from quire.answer.gate import at_risk, confidence_in, fitting, pass_gate
 from quire.answer.instructions import REWRITE, SUMMARISE
 from quire.answer.keeping import keep, logged, unless_down
 from quire.answer.memory import EARLIER_MESSAGES, ThreadSession, ToldSession, told_before
@@ -24,6 +24,7 @@ from quire.answer.selected import read_selection
 from quire.answer.smalltalk import NAME as TALK
 from quire.answer.smalltalk import answer_to_talk
 from quire.answer.topics import Topics
+from quire.answer.unable import unable
 from quire.answer.work import Work
 from quire.answer.writing import Writing
 from quire.conversation import rules_of
@@ -36,16 +37,18 @@ from quire.retrieve.language import notice_of
 from quire.retrieve.leaning import ALONE, Leaning
 from quire.retrieve.outline import first_chunk
 from quire.retrieve.rewrite import Exchange, standalone_question
-from quire.retrieve.search import Searcher, SearchResult, opened_hits
-from quire.retrieve.selection import weigh_selection
+from quire.retrieve.search import Searcher, SearchResult
+from quire.retrieve.selection import asks_about_whole, weigh_selection
 from quire.retrieve.structure import structure_question
 from quire.retrieve.understand import Understood, understand
 from quire.telemetry.spans import span
-from quire.verify.confidence import certain, score_confidence
+from quire.verify.confidence import LEAST_AVERAGE
 from quire.verify.harmless import refused
 from quire.verify.headings import check_titles
 from quire.verify.orders import is_order
 
+MAX_LISTED = 20
+"""How many passages an answer may be made from, with those that a model finds by itself."""
 HISTORY = 6
 """How many earlier messages a follow-up may refer to, unless its contract says otherwise."""
 
@@ -85,27 +88,38 @@ class Pipeline:
             yield Started(thread_id, work.answer_id)
             async with self._threads.turn(thread_id):
                 told, confidence = await self._prepare(work)
-                shown = work.hits(answered=confidence.should_answer)
-                if confidence.level == "low":
+                if confidence.level == "low" and not work.whole:
                     work.disclaimer = SELECTION_DISCLAIMER if work.selected else DISCLAIMER
-                work.context_given = bool(shown) and confidence.should_answer
-                yield Retrieved(work.standalone, shown, confidence, question=question.text)
+                answering = bool(work.evidence) and not work.refusal
+                found = _retrieved(work, confidence, answering=answering)
+                work.context_given = answering and bool(found.hits)
+                yield found
 
                 for statement in told:
                     yield self._quote_titles(work, statement)
-                if confidence.should_answer and not told:
-                    written = self._writing.write(work, self._shown(work), self._memory(work))
-                    async with aclosing(written) as pieces:
-                        async for event in pieces:
+                if answering and not told:
+                    async with aclosing(self._write(work)) as events:
+                        async for event in events:
                             yield event
 
-                answer = await asyncio.to_thread(work.conclude, confidence)
+                answer = await asyncio.to_thread(work.conclude)
                 await self._remember(answer, work)
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
             await self._threads.deliver(answer.id)
         if self.topics and work.kept:
             self.topics.follow(answer.thread_id, work.question.owner)
+
+    async def _write(self, work: Work) -> AsyncGenerator[Event, None]:
+        """Yield what a model writes; passages that it finds by itself are told before it."""
+        listed = len(work.evidence)
+        written = self._writing.write(work, self._shown(work), self._memory(work))
+        async with aclosing(written) as pieces:
+            async for event in pieces:
+                if len(work.evidence) > listed:
+                    listed = len(work.evidence)
+                    yield _retrieved(work, work.confidence(), answering=True)
+                yield event
 
     async def _prepare(self, work: Work) -> tuple[list[Statement], Confidence]:
         """Gather what the answer rests on, or all that is to be said where that is known."""
@@ -116,10 +130,11 @@ class Pipeline:
         asked = await asyncio.to_thread(understand, question.text, work.index)
         told = await asyncio.to_thread(self._told, work, asked, history)
         if told:
-            return told, certain(len(work.evidence))
+            return told, work.confidence()
         if asked.foreign:
             work.standalone, work.refusal = question.text, notice_of(asked.foreign)
-            return [], score_confidence((), top_k=question.top_k, answerability=0.0)
+        if work.refusal:
+            return [], confidence_in((), question, 0.0)
         return [], await self._retrieve(work, asked, history)
 
     async def _history(self, work: Work) -> list[Exchange]:
@@ -151,7 +166,11 @@ class Pipeline:
         index = work.index
         if asked.talk:
             work.standalone, work.model = asked.text, TALK
-            return self._opened(work, answer_to_talk(asked.talk, index.title, index.contents))
+            return answer_to_talk(asked.talk, index.title, index.contents)
+        if asks := unable(asked.text, index.contents):
+            work.standalone, work.refusal = asked.text, asks.text
+            self._open(work, asks.passages)
+            return []
         for text in dict.fromkeys((asked.text, standalone_question(asked.text, history))):
             wanted = structure_question(text, f"{index.title} {index.book}", index.contents)
             if wanted:
@@ -160,18 +179,25 @@ class Pipeline:
         return []
 
     def _opened(self, work: Work, told: list[Statement]) -> list[Statement]:
-        """Open the passages whose headings are named."""
-        named = (first_chunk(one) for said in told for one in said.headings)
-        work.evidence += opened_hits(work.index.read(list(dict.fromkeys(named))))
+        """Open the passages whose headings are named, up to as many as were asked for."""
+        self._open(work, [first_chunk(one) for said in told for one in said.headings])
         return told
 
+    def _open(self, work: Work, named: Sequence[str]) -> None:
+        ids = list(dict.fromkeys(named))[: work.question.top_k]
+        work.evidence += self._searcher.measure(work.index, work.standalone, ids)
+
     def _quote_titles(self, work: Work, statement: Statement) -> Sentence | Withheld:
-        if not statement.headings:
-            return work.say(statement.text)
         hits = {hit.chunk.id: hit for hit in work.evidence}
-        quoted = [(one, hits[first_chunk(one)]) for one in statement.headings]
+        named = [(one, hits.get(first_chunk(one))) for one in statement.headings]
+        quoted = [(one, hit) for one, hit in named if hit]
         claim = check_titles(statement.text, quoted)
-        if not claim.citations or any(is_order(one.title) for one in statement.headings):
+        if any(is_order(one.title) for one in statement.headings):
+            return work.withhold(refused(claim))
+        if not quoted:
+            # A title beyond the passages that may be listed is named without a proof.
+            return work.say(statement.text, statement.lead if statement.headings else "")
+        if not claim.citations:
             return work.withhold(refused(claim))
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
         return work.release(f"{statement.lead}{claim.text} {marks}", claim)
@@ -186,7 +212,7 @@ class Pipeline:
                 asked.text,
                 history,
                 vocabulary=work.index.vocabulary,
-                threshold=work.question.threshold,
+                least=work.question.least_answerability,
                 ask=self._rewrite,
             )
         work.standalone, work.leaning = found.standalone, found.leaning
@@ -197,6 +223,7 @@ class Pipeline:
         begun = perf_counter()
         work.standalone = work.question.text
         work.selected = await read_selection(text, work.index, self._searcher.embedder)
+        work.whole = asks_about_whole(work.standalone)
         found = await weigh_selection(
             self._searcher, work.index, work.selected.chunk, work.standalone
         )
@@ -217,12 +244,22 @@ class Pipeline:
 
         async def search(query: str) -> Sequence[Hit]:
             found = await self._search(work, query)
-            good = [hit for hit in found.hits if hit.similarity >= work.question.threshold]
-            return fitting(good, self._options.context_tokens, beside=work.evidence)
+            # What is less relevant than any level asks for would undo the level of the answer.
+            least = max(work.question.threshold, LEAST_AVERAGE)
+            good = [hit for hit in found.hits if hit.similarity >= least]
+            room = MAX_LISTED - len(work.evidence)
+            return fitting(good, self._options.context_tokens, beside=work.evidence)[:room]
+
+        async def measure(ids: Sequence[str]) -> Sequence[Hit]:
+            chosen = ids[: MAX_LISTED - len(work.evidence)]
+            return await asyncio.to_thread(
+                self._searcher.measure, work.index, work.standalone, chosen
+            )
 
         return Evidence(
             work.evidence,
             search,
+            measure,
             work.index,
             question=work.standalone,
             instructions=self._options.instructions,
@@ -259,7 +296,17 @@ class Pipeline:
 
 
 def _gated(work: Work, found: SearchResult, tokens: int, *, since: float) -> Confidence:
-    work.nearest = found.hits
+    work.nearest, work.answerability = found.hits, found.answerability
     work.evidence, confidence = pass_gate(found, work.question, tokens)
     work.retrieve_ms = 1000 * (perf_counter() - since)
     return confidence
+
+
+def _retrieved(work: Work, confidence: Confidence, *, answering: bool) -> Retrieved:
+    return Retrieved(
+        work.standalone,
+        work.hits(answered=answering),
+        confidence,
+        question=work.question.text,
+        answering=answering,
+    )

@@ -10,6 +10,7 @@ from quire.answer.instructions import VERSION
 from quire.answer.smalltalk import NAME as TALK
 from quire.conversation import Message
 from quire.domain import (
+    LEAST_ANSWERABILITY,
     Answer,
     AnswerState,
     Citation,
@@ -72,6 +73,8 @@ class Receipt:
     """What the answers before it said, where it leaned on them."""
     top_k: int
     threshold: float
+    least_answerability: float
+    """How likely the passages had to hold the answer."""
     searched: bool
     """Whether the book was searched; what the contents tell and small talk are said without."""
     status: Status
@@ -105,6 +108,7 @@ class Receipt:
             book=self.book,
             top_k=self.top_k,
             threshold=self.threshold,
+            least_answerability=self.least_answerability,
             filters=self.filters,
             near=self.near,
             selected_text=self.selection.text if self.selection else None,
@@ -137,6 +141,7 @@ def answer_record(
         "told": leaning.told,
         "top_k": question.top_k,
         "threshold": question.threshold,
+        "least_answerability": question.least_answerability,
         "headings": _headings(answer),
         "searched": searched is not None,
         "status": answer.status,
@@ -187,6 +192,7 @@ def receipt_of(message: Message) -> Receipt:
         told=record.get("told", ""),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
+        least_answerability=record.get("least_answerability", LEAST_ANSWERABILITY),
         searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),
         status=record["status"],
         state=message.state,

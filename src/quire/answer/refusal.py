@@ -1,26 +1,27 @@
-"""What Quire says when the book does not answer."""
+"""What Quire says where it does not answer: each ending claims only what is known."""
 
 from collections.abc import Sequence
 
 from quire.domain import Chunk, Hit, VerdictKind
 from quire.prose.inert import inert
-from quire.prose.plain import INVISIBLE, inline_plain
-from quire.prose.sentences import split_spans
-from quire.verify.orders import is_order, rests_on_order
+from quire.prose.plain import INVISIBLE
+from quire.retrieve.phrases import parse
+from quire.verify.orders import is_order
 
 MAX_SHOWN = 120
-NEAREST = 3
+OFF_SUBJECT = 0.5
+"""A search whose best passage is less likely relevant than this found nothing on the subject."""
 _UNPROVEN: dict[VerdictKind, str] = {
     "partly": "[supported only in part]",
     "unsupported": "[not supported by {source}]",
     "contradicted": "[contradicted by {source}]",
 }
-REFUSAL = "The book does not answer this."
-"""How every refusal begins that a search came before."""
-DISCLAIMER = "The book touches on this only in part; what follows is the closest it comes."
-SELECTION_DISCLAIMER = (
-    "The selected text touches on this only in part; what follows is the closest it comes."
-)
+NOT_COVERED = "This book doesn't cover"
+NO_DIRECT_ANSWER = "I couldn't find a direct answer in the book."
+REFUSALS = (NOT_COVERED, NO_DIRECT_ANSWER)
+"""How the endings begin that a search came before."""
+DISCLAIMER = "The book covers this only partly. Here's the closest it gets."
+SELECTION_DISCLAIMER = "The selected text covers this only partly. Here's the closest it gets."
 
 BROKEN_OFF = "The answer breaks off here: the model did not finish it."
 
@@ -32,34 +33,29 @@ def warning(verdict: VerdictKind, *, selected: bool) -> str:
 
 
 def selection_refusal(lacks: Sequence[str]) -> str:
-    """Say that the selection does not hold the answer, what it lacks, and offer the whole book."""
+    """Return that the selection does not hold the answer, what it lacks, and the book's offer."""
     missing = ", ".join(f"“{word[:MAX_SHOWN]}”" for word in lacks[:5])
-    lack = (
-        f"it does not mention {missing}"
-        if missing
-        else "it has the words of the question, but does not say what is asked"
-    )
-    return (
-        f"The selected text does not answer this: {lack}. "
-        "The whole book may: ask again without the selection."
-    )
+    lack = f" It doesn't mention {missing}." if missing else ""
+    return f"The selected text doesn't answer that.{lack} Search the whole book?"
 
 
-def refusal_text(question: str, nearest: Sequence[Hit]) -> str:
-    """Say that the answer is not there, what was looked for, and what the nearest passages say."""
-    asked = echoed(question)
-    text = f"{REFUSAL} I searched it for “{asked}”"
-    places: dict[str, str] = {}
-    for hit in nearest:
-        if not is_order(place := _place(hit.chunk)):
-            places.setdefault(place, _opening(hit.chunk))
-    if not places:
-        return f"{text} and found nothing near it."
-    lines = (
-        f"- {place}: “{opening}”" if opening else f"- {place}"
-        for place, opening in list(places.items())[:NEAREST]
-    )
-    return f"{text}. The nearest passages are about:\n\n" + "\n".join(lines)
+def is_off_subject(nearest: Sequence[Hit]) -> bool:
+    """Whether none of the nearest passages is about what is asked."""
+    return max((hit.similarity for hit in nearest), default=0.0) < OFF_SUBJECT
+
+
+def not_covered(question: str, *, filtered: bool = False) -> str:
+    """Return that the book, or what a filter leaves of it, is not about what is asked."""
+    topic = echoed(parse(question).topic or question)
+    where = "The part of the book you chose doesn't cover" if filtered else NOT_COVERED
+    return f"{where} “{topic}”."
+
+
+def closest_section(nearest: Sequence[Hit]) -> str:
+    """Return that no sentence answers, and where to read on."""
+    places = (place for hit in nearest if not is_order(place := place_of(hit.chunk)))
+    place = next(places, "")
+    return f"{NO_DIRECT_ANSWER} The closest section is “{place}”." if place else NO_DIRECT_ANSWER
 
 
 def echoed(question: str) -> str:
@@ -67,18 +63,9 @@ def echoed(question: str) -> str:
     return _cut(" ".join(inert(INVISIBLE.sub("", question)).split()))
 
 
-def _place(chunk: Chunk) -> str:
+def place_of(chunk: Chunk) -> str:
+    """Return the chapter and section of a passage, as they are told to a reader."""
     return inert(" › ".join(dict.fromkeys((chunk.chapter, chunk.section))))
-
-
-def _opening(chunk: Chunk) -> str:
-    """Give the first sentence of a passage, which tells what it is about; none if it has none."""
-    for span in split_spans(chunk.text):
-        if span.kind in ("sentence", "item"):
-            # Nobody has checked it: what is not told as an answer is not told here either.
-            wrong = rests_on_order(chunk.text, span.start, span.end)
-            return "" if wrong else _cut(inert(inline_plain(span.of(chunk.text))))
-    return ""
 
 
 def _cut(text: str) -> str:

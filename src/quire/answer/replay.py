@@ -6,6 +6,7 @@ The model is not asked again; what it said then is what is checked now.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
 from quire.answer.gate import pass_gate
@@ -120,7 +121,7 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
     else:
         lost = await asyncio.to_thread(_lost_quotes, receipt, index, searcher, None)
         verdicts = _title_verdicts(receipt, lost)
-        answered = receipt.confidence.should_answer and _still_tells(receipt, verdicts)
+        answered = _was_answered(receipt) and _still_tells(receipt, verdicts)
         level = receipt.confidence.level if answered else "insufficient"
         changes = ()
     return Replay(
@@ -133,7 +134,7 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
         verdicts=tuple(_verdict_changes((*receipt.claims, *receipt.withheld), verdicts)),
         level_before=receipt.confidence.level,
         level_after=level,
-        answered_before=receipt.confidence.should_answer,
+        answered_before=_was_answered(receipt),
         answered_after=answered,
     )
 
@@ -160,7 +161,7 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Now:
 def _opened(receipt: Receipt, index: Index) -> list[Hit]:
     """Give the passages that the model found or opened by itself, as the book has them now."""
     ids = [passage.chunk_id for passage in receipt.passages if not passage.searched]
-    return [Hit(chunk=c, rank=0, similarity=1.0, cosine=0.0) for c in index.read(ids)]
+    return [Hit(chunk=c, rank=0, similarity=0.0, cosine=0.0) for c in index.read(ids)]
 
 
 def _passage_changes(receipt: Receipt, hits: Sequence[Hit]) -> Iterator[PassageChange]:
@@ -273,10 +274,16 @@ def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
 
 def _had_enough(receipt: Receipt) -> bool:
     """Whether the passages were enough then, so that a refusal was the model's or the judge's."""
-    measured = receipt.confidence
-    found = sum(passage.searched for passage in receipt.passages)
-    wanted = min(receipt.top_k, found)
-    return level_of(measured.average_similarity, measured.num_chunks, wanted) != "insufficient"
+    found = [passage.similarity for passage in receipt.passages if passage.searched]
+    used = [similarity for similarity in found if similarity >= receipt.threshold]
+    wanted = 1 if receipt.selection else receipt.top_k
+    level = level_of(fmean(used) if used else 0.0, len(used), wanted, len(found))
+    answerable = receipt.confidence.answerability >= receipt.least_answerability
+    return answerable and level != "insufficient"
+
+
+def _was_answered(receipt: Receipt) -> bool:
+    return receipt.status in ("answered", "small_talk")
 
 
 def _lost_quotes(

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from quire.answer.contents import Statement
 from quire.domain import Contents, Heading
+from quire.prose.inert import inert
 from quire.retrieve.outline import pages_of
 from quire.retrieve.smalltalk import Talk
+from quire.verify.orders import is_order
 
 NAME = "small talk"
 """Who wrote such an answer, where others have the name of their model."""
@@ -18,7 +20,7 @@ _TOLD: dict[Talk, str] = {
     ),
     "abilities": (
         "I answer questions about “{title}” with sentences quoted from it, and questions about how "
-        "it is built, such as “list the chapters”; what it does not say, I do not either."
+        "it is built, such as “list the chapters”. If the book doesn't say it, I'll tell you."
     ),
     "nothing": "I see no question there; ask me anything about “{title}”.",
     "insult": (
@@ -33,9 +35,11 @@ _WITH_STARTERS = ("greeting", "identity", "abilities", "nothing", "insult")
 
 
 def answer_to_talk(talk: Talk, title: str, contents: Contents) -> list[Statement]:
-    """Say something friendly; topics are the titles of chapters, and quoted as such."""
+    """Return something friendly, and chapters to begin with; it comes from no passage."""
     told = [Statement(_TOLD[talk].format(title=title), ())]
     starters = starters_of(contents) if talk in _WITH_STARTERS else []
+    # Nobody has checked the titles: one that gives orders is not passed on.
+    starters = [one for one in starters if not is_order(one.title)]
     return [*told, _begin_with(starters)] if starters else told
 
 
@@ -48,6 +52,6 @@ def starters_of(contents: Contents) -> list[Heading]:
 
 
 def _begin_with(starters: Sequence[Heading]) -> Statement:
-    named = [f"“{heading.title}”" for heading in starters]
+    named = [f"“{inert(heading.title)}”" for heading in starters]
     listed = f"{', '.join(named[:-1])} or {named[-1]}" if named[1:] else named[0]
-    return Statement(f"You could begin with {listed}.", tuple(starters))
+    return Statement(f"You could begin with {listed}.", ())

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
 
-from quire.answer.refusal import refusal_text, selection_refusal
+from quire.answer.contents import NAME as CONTENTS
+from quire.answer.gate import confidence_in
+from quire.answer.refusal import closest_section, is_off_subject, not_covered, selection_refusal
 from quire.answer.selected import Selected, lacking
 from quire.answer.smalltalk import NAME as TALK
 from quire.conversation import AnswerEntry
@@ -33,8 +35,12 @@ class Work:
     """What is said instead of an answer, where that is known before anything is searched."""
     nearest: tuple[Hit, ...] | None = None
     """All that the search for the question gave; `None` if nothing was searched."""
+    answerability: float = 0.0
+    """How likely what was found holds the answer; 0 where nothing was searched."""
     leaning: Leaning = ALONE
     """What the question takes from its conversation."""
+    whole: bool = False
+    """Whether the question asks about the selection as a whole, and not for something in it."""
     evidence: list[Hit] = field(default_factory=list)
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
@@ -90,8 +96,9 @@ class Work:
         return next((c for c in reversed(self.claims) if c.verdict != "not_a_claim"), None)
 
     def hits(self, *, answered: bool) -> tuple[Hit, ...]:
-        """Give what the answer rests on; for a refusal, what came nearest."""
-        hits = tuple(self.evidence) if answered else self.nearest or ()
+        """Return what the answer could rest on; for a refusal, what came nearest."""
+        searched = self.nearest is not None and not answered
+        hits = self.nearest or () if searched else tuple(self.evidence)
         return self.selected.placed(hits) if self.selected else hits
 
     def log_entry(self) -> AnswerEntry:
@@ -119,10 +126,10 @@ class Work:
         self.claims.append(claim)
         return Sentence(text, claim)
 
-    def say(self, text: str) -> Sentence:
+    def say(self, text: str, lead: str = "") -> Sentence:
         """Add what Quire says itself, and the book need not."""
         claim = Claim(text=text, start=0, end=0, verdict="not_a_claim", probability=1.0)
-        return self.release(text, claim)
+        return self.release(f"{lead}{text}", claim)
 
     def withhold(self, claim: Claim) -> Withheld:
         """Keep a claim from the reader, and note where it would have stood."""
@@ -130,14 +137,27 @@ class Work:
         self.withheld.append(claim)
         return Withheld(claim)
 
-    def conclude(self, confidence: Confidence) -> Answer:
-        """Make the answer; one that kept no proven claim is a refusal."""
+    def confidence(self) -> Confidence:
+        """Return how good the passages are that the answer rests on; nothing for small talk.
+
+        Passages that were opened by name count as they are; of those that a model opened, only what
+        the threshold lets through.
+        """
+        opened = self.model == CONTENTS or self.whole
+        used = [hit for hit in self.evidence if opened or hit.similarity >= self.question.threshold]
+        found = len(self.nearest) if self.nearest is not None else None
+        return confidence_in(used, self.question, self.answerability, searchable=found)
+
+    def conclude(self) -> Answer:
+        """Return the answer; one that kept no proven claim is a refusal, and rests on nothing."""
         answered = self.is_proven or self.model == TALK
-        if not answered:
-            confidence = replace(confidence, level="insufficient", should_answer=False)
-        elif self.nearest is not None:
+        if self.is_proven:
+            confidence = self.confidence()
+        else:
+            confidence = confidence_in((), self.question, self.answerability)
+        if self.is_proven and self.nearest is not None and not self.whole:
             sure = correctness_of(
-                confidence.answerability, self.evidence, self.claims, self.withheld[self.judged :]
+                self.answerability, self.evidence, self.claims, self.withheld[self.judged :]
             )
             confidence = replace(confidence, correctness=sure)
         return Answer(
@@ -173,12 +193,25 @@ class Work:
     def _status(self, *, answered: bool) -> Status:
         if answered:
             return "small_talk" if self.model == TALK else "answered"
-        return "not_in_selection" if self.selected else "not_in_book"
+        if self.refusal:
+            return "unsupported_request"
+        if self.selected:
+            return "not_in_selection"
+        return "not_in_book" if self._is_off_subject else "no_direct_answer"
+
+    @property
+    def _is_off_subject(self) -> bool:
+        """Whether nothing that was found is about what is asked."""
+        return not self.evidence and is_off_subject(self.nearest or ())
 
     def _refusal(self) -> str:
-        if self.selected and not self.refusal:
+        if self.refusal:
+            return self.refusal
+        if self.selected:
             return selection_refusal(self._lacks())
-        return self.refusal or refusal_text(self.standalone, self.nearest or ())
+        if self._is_off_subject:
+            return not_covered(self.standalone, filtered=bool(self.question.filters))
+        return closest_section(self.nearest or ())
 
     def _lacks(self) -> tuple[str, ...]:
         return lacking(self.standalone, self.selected.chunk.text) if self.selected else ()

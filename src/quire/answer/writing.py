@@ -127,7 +127,7 @@ class Writing:
         calling = Calling(writer.tools, self._max_turns, settings)
         model = writer.open(work.index.statistics, budget)
         if isinstance(model, EmbeddedModel):
-            model.told = work.leaning.told
+            model.told, model.whole = work.leaning.told, work.whole
         drafted = draft(
             shown,
             model=model,

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from quire.api.sent import Sent
-from quire.domain import Answer, Chunk, Filters, Hit, Prefix, Wanted
+from quire.domain import Answer, Chunk, Filters, Prefix, Wanted
 
 PREVIEW = 500
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -103,11 +103,6 @@ def dump(model: BaseModel) -> Any:
 def clipped(text: str, limit: int) -> str:
     """Give a text that is no longer than `limit`, with a sign where it was cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def rests_on(answer: Answer) -> tuple[Hit, ...]:
-    """Give the passages behind an answer, in the order of its `[n]`; none for a refusal."""
-    return answer.hits if answer.citations else ()
 
 
 def not_fully_supported(answer: Answer) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from quire.api.mount import finish
 from quire.api.problems import problem_of
 from quire.api.structure import SectionText, section_text
 from quire.compose import Services
-from quire.domain import Answer, Hit, Question
+from quire.domain import Answer, Hit, Question, Status
 from quire.errors import AnswerTimedOut, QuireError
 from quire.index.book import BookIndex
 from quire.ports import Answerer
@@ -88,7 +88,7 @@ class Reply(Wire):
 
     answer: str
     """The answer, with `[n]` behind each sentence for its citation."""
-    status: Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
+    status: Status
     """What the answer is."""
     confidence: Literal["high", "medium", "low", "insufficient"]
     """How good the evidence is."""

@@ -79,7 +79,7 @@ async def _ask(settings: Settings, question: Question) -> None:
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
-    if not answer.confidence.should_answer:
+    if not answer.claims:  # of a refusal nothing was streamed
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
@@ -87,8 +87,9 @@ async def _ask(settings: Settings, question: Question) -> None:
             _print_sources(console, answer)
     for notice in answer.notices:
         console.print(f"\n{NOTICES[notice]}", highlight=False)
+    sure = f"confidence {answer.confidence.level}, " if answer.confidence.should_answer else ""
     console.print(
-        f"\n[dim]confidence {answer.confidence.level}, {answer.timings.total_ms:.0f} ms\n"
+        f"\n[dim]{sure}{answer.timings.total_ms:.0f} ms\n"
         f"follow up with --thread {answer.thread_id}\n"
         f"its record: quire receipt {answer.id}[/dim]",
         highlight=False,

@@ -7,7 +7,6 @@ from time import perf_counter
 
 from quire.domain import Chunk, Claim, Hit, VerdictKind
 from quire.ports import Judge
-from quire.retrieve.search import opened_hits
 from quire.verify.claims import split_pieces
 from quire.verify.grounding import check_piece
 
@@ -45,7 +44,7 @@ def check_text(text: str, hits: Sequence[Hit], judge: Judge) -> Iterator[Checked
 
 def outcome_of(text: str, chunks: Sequence[Chunk], judge: Judge) -> Outcome:
     """Check a text against chunks of a book and give its worst claim."""
-    claims = [checked.claim for checked in check_text(text, opened_hits(chunks), judge)]
+    claims = [checked.claim for checked in check_text(text, _opened(chunks), judge)]
     outcomes = [Outcome(claim.verdict, claim.probability) for claim in claims]
     nothing = Outcome("not_a_claim", 1.0)
     return min(outcomes, key=lambda one: (one.shown, one.supported), default=nothing)
@@ -53,7 +52,15 @@ def outcome_of(text: str, chunks: Sequence[Chunk], judge: Judge) -> Outcome:
 
 def hits_from(passages: Sequence[str]) -> list[Hit]:
     """Make passages that stand in no book into ones that were opened by name."""
-    return opened_hits([_chunk(number, text) for number, text in enumerate(passages, start=1)])
+    return _opened([_chunk(number, text) for number, text in enumerate(passages, start=1)])
+
+
+def _opened(chunks: Sequence[Chunk]) -> list[Hit]:
+    """Return chunks as hits; a check does not depend on how they were found."""
+    return [
+        Hit(chunk=chunk, rank=rank, similarity=0.0, cosine=0.0)
+        for rank, chunk in enumerate(chunks, start=1)
+    ]
 
 
 def _chunk(number: int, text: str) -> Chunk:

@@ -98,8 +98,8 @@ async def _ask(answerer: Answerer, question: Question) -> Answer:
 def judge_answer(question: GoldenQuestion, answer: Answer) -> str:
     """Say why an answer is wrong; empty if it is right."""
     if question.kind == "uncovered":
-        return "answered what the book does not cover" if answer.confidence.should_answer else ""
-    if not answer.confidence.should_answer:
+        return "answered what the book does not cover" if answer.status == "answered" else ""
+    if answer.status != "answered":
         return "refused"
     sources = {hit.chunk.id: hit.chunk.source_file for hit in answer.hits}
     cited = {sources[citation.chunk_id] for citation in answer.citations}

@@ -27,7 +27,7 @@ from quire.retrieve.understand import understand
 TOP_K = 10
 HISTORY = 3
 """How many earlier exchanges a follow-up may refer to, as in the service."""
-THRESHOLD = Question(text="").threshold
+LEAST = Question(text="").least_answerability
 CORPUS = "corpus.jsonl"
 
 Progress = Callable[[int, int], None]
@@ -203,7 +203,7 @@ class _Asking:
             asked.text,
             history,
             vocabulary=self._index.vocabulary,
-            threshold=THRESHOLD,
+            least=LEAST,
         )
         return found.standalone, found.result
 

@@ -1,7 +1,9 @@
-"""From raw scores to `similarity_score`: how likely what was found holds the answer.
+"""From raw scores to probabilities: that a passage is relevant, and that the answer was found.
 
-The weights were fitted by `training/fit_calibration.py` on labelled questions and ship as JSON
-beside this file, with the data they were fitted on and how well they hold on other data.
+The first is `similarity_score`, and belongs to the passage; the second is `answerability`, and
+belongs to the question. The weights were fitted by `training/fit_relevance.py` and
+`training/fit_calibration.py` on labelled questions and ship as JSON beside this file, with the data
+they were fitted on and how well they hold on other data.
 """
 
 import json
@@ -12,6 +14,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from math import exp
 from pathlib import Path
+from typing import Any
 
 from quire.errors import BadSettings
 from quire.prose.terms import TermStatistics, terms
@@ -19,8 +22,6 @@ from quire.retrieve.evidence import UNREAD, Evidence
 
 SHORT_BOOK = 200
 """Passages of a book in which a word that it never says tells half as much: it has few words."""
-FADE = 0.04
-"""How much of the similarity is gone for a passage that is merely in the same book."""
 
 EMBEDDED = "granite-embedding-30m-english.json"
 """The calibration of the embedder that comes with Quire."""
@@ -59,6 +60,7 @@ class Calibration:
     """What was fitted for one embedder and one reader."""
 
     answerability: Logistic
+    relevance: Logistic = Logistic(0.0, {})
     fitted: bool = True
     """Whether it was fitted for the embedder in use, and not taken over from another."""
     risks: tuple[Risk, ...] = ()
@@ -96,24 +98,43 @@ def load_calibration(embedder: str, own: Path | None = None) -> Calibration:
         file = folder / calibration_file(embedder) if folder else None
         if file and file.is_file():
             return _fitted(file)
-    embedded = _fitted(shipped / EMBEDDED).answerability
-    weights = dict(embedded.weights)
+    embedded = _fitted(shipped / EMBEDDED)
+    return Calibration(
+        answerability=_without_cosines(embedded.answerability),
+        relevance=_taken_over(),
+        fitted=False,
+    )
+
+
+def _taken_over() -> Logistic:
+    shipped = resources.files("quire.retrieve") / "calibration" / EMBEDDED
+    return _without_cosines(_fitted(shipped).relevance)
+
+
+def _without_cosines(model: Logistic) -> Logistic:
+    weights = dict(model.weights)
     kept = sum(weights.pop(name, 0.0) * value for name, value in TYPICAL.items())
-    return Calibration(Logistic(embedded.bias + kept, weights), fitted=False)
+    return Logistic(model.bias + kept, weights)
 
 
 def _fitted(file: Traversable) -> Calibration:
     try:
-        fitted = json.loads(file.read_text("utf-8"))["answerability"]
-        weights = {name: float(weight) for name, weight in fitted["weights"].items()}
+        data = json.loads(file.read_text("utf-8"))
+        fitted = data["answerability"]
         risks = fitted.get("held_out", {}).get("risk", ())
         return Calibration(
-            Logistic(float(fitted["bias"]), weights),
+            answerability=_logistic(fitted),
+            relevance=_logistic(data["relevance"]) if "relevance" in data else _taken_over(),
             risks=tuple(Risk(*(float(figure) for figure in risk)) for risk in risks),
             floor=float(fitted.get("floor", 0.0)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSettings(f"{file} is no calibration; fit it again, or delete it.") from error
+
+
+def _logistic(fitted: Mapping[str, Any]) -> Logistic:
+    weights = {name: float(weight) for name, weight in fitted["weights"].items()}
+    return Logistic(float(fitted["bias"]), weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +190,22 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     }
 
 
-def similarity_of(cosine: float, signals: Signals, answerability: float) -> float:
-    """Give a passage's similarity: that of the best is the probability that the answer is there.
-
-    The further a passage is from the question, measured between the best passage and what is merely
-    in the same book, the less of it is left.
-    """
-    best = max(signals.cosines)
-    reach = best - signals.floor
-    closeness = (cosine - signals.floor) / reach if reach > 0 else 1.0
-    return answerability * (1 - FADE * (1 - max(0.0, min(1.0, closeness))))
+def relevance_features(place: int, signals: Signals) -> dict[str, float]:
+    """Describe how the passage at `place`, counted from 0, stands to the question."""
+    own = [e.score for e in signals.evidence if e.passage.number == place + 1 and e.score > UNREAD]
+    wanted = set(terms(signals.question))
+    wanted = wanted - _ASKING or wanted
+    cosine = signals.cosines[place]
+    read = [e.score for e in signals.evidence if e.score > UNREAD]
+    return {
+        "lift": cosine - signals.floor,
+        "gap": max(signals.cosines) - cosine,
+        "words": signals.statistics.coverage(wanted, set(terms(signals.texts[place]))),
+        "reader": _bounded(max(own)) if own else 0.0,
+        "unread": float(not own),
+        "best": _bounded(max(read, default=UNREAD)),
+        "rank": float(place),
+    }
 
 
 def _bounded(score: float) -> float:

@@ -41,10 +41,13 @@ async def search_in_conversation(
     history: Sequence[Exchange],
     *,
     vocabulary: Vocabulary,
-    threshold: float,
+    least: float,
     ask: Ask | None = None,
 ) -> Searched:
-    """Search for a question, as a follow-up where it is one; `ask` may say what it means."""
+    """Search for a question, as a follow-up where it is one; `ask` may say what it means.
+
+    `least` is the answerability from which a question is answered.
+    """
     alone = await _asked_for(question, history, ask) or standalone_question(question, history)
     leaning = _leaning(question, history[-CITED:])
     standalone = said_in_full(alone, vocabulary) or alone
@@ -55,7 +58,7 @@ async def search_in_conversation(
         # It may lean on the conversation in a way its words do not show.
         beside = said_in_full(beside, vocabulary) or beside
         again = await search(beside, leaning)
-        if again.answerability > max(found.answerability, threshold):
+        if again.answerability > max(found.answerability, least):
             return Searched(beside, leaning, again)
     return Searched(standalone, at_first, found)
 

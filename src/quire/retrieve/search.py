@@ -13,7 +13,7 @@ from quire.retrieve.calibrate import (
     Calibration,
     Signals,
     answerability_features,
-    similarity_of,
+    relevance_features,
 )
 from quire.retrieve.evidence import GLANCE, Evidence, EvidenceReader, Passage
 from quire.retrieve.fuse import fuse
@@ -84,11 +84,29 @@ class Searcher:
         if not hits:
             return SearchResult((), 0.0)
         answerability = self.calibration.answerability(answerability_features(signals))
-        scored = tuple(
-            replace(hit, similarity=similarity_of(hit.cosine, signals, answerability))
-            for hit in hits
-        )
+        scored = self.scored(hits, signals)
         return SearchResult(prefer_chapter(scored, signals.evidence, near), answerability)
+
+    def scored(self, hits: Sequence[Hit], signals: Signals) -> tuple[Hit, ...]:
+        """Return the hits, each with its own relevance to the question."""
+        relevance = self.calibration.relevance
+        return tuple(
+            replace(hit, similarity=relevance(relevance_features(place, signals)))
+            for place, hit in enumerate(hits)
+        )
+
+    def measure(self, index: Index, question: str, ids: Sequence[str]) -> tuple[Hit, ...]:
+        """Return passages that were opened by name, with their relevance to a question.
+
+        Their sentences are not read: nothing is decided by it.
+        """
+        if not ids:
+            return ()
+        vector = self.embedder.embed_query(question)
+        rankings = index.rank(question, vector, filters=Filters(), depth=self.options.depth)
+        found = index.fetch(ids)
+        hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
+        return self.scored(hits, self._signals(index, question, hits, rankings, ()))
 
     def _find(
         self, index: Index, question: str, filters: Filters, count: int, also: Sequence[str]
@@ -139,14 +157,25 @@ class Searcher:
         hits, evidence = await asyncio.to_thread(
             self._read, index, question, hits, scores, top_k, leaning
         )
-        return hits, Signals(
+        return hits, self._signals(index, question, hits, rankings, evidence, leaning.asked)
+
+    def _signals(
+        self,
+        index: Index,
+        question: str,
+        hits: Sequence[Hit],
+        rankings: Rankings,
+        evidence: Sequence[Evidence],
+        asked: str = "",
+    ) -> Signals:
+        return Signals(
             question=question,
             texts=[context(hit.chunk) for hit in hits],
             cosines=[hit.cosine for hit in hits],
             floor=floor_of(rankings, self.calibration.floor),
             evidence=evidence,
             statistics=index.statistics,
-            asked=leaning.asked,
+            asked=asked,
         )
 
 
@@ -195,14 +224,6 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
             similarity=hit.similarity,
         )
         for number, hit in enumerate(hits, start=1)
-    ]
-
-
-def opened_hits(chunks: Sequence[Chunk]) -> list[Hit]:
-    """Give chunks that were asked for by name, and not searched for, as hits."""
-    return [
-        Hit(chunk=chunk, rank=rank, similarity=1.0, cosine=0.0)
-        for rank, chunk in enumerate(chunks, start=1)
     ]
 
 

@@ -1,7 +1,7 @@
 """How likely a reader's selection answers the question; nothing else is looked at."""
 
 import asyncio
-from dataclasses import replace
+import re
 
 from quire.domain import Chunk, Filters, Hit
 from quire.ports import Index
@@ -10,10 +10,39 @@ from quire.prose.sentences import split_spans
 from quire.retrieve.calibrate import Signals, answerability_features
 from quire.retrieve.search import Searcher, SearchResult, floor_of, passages_of
 
+BEGINNING = 400
+"""Characters of a selection that stand for all of it."""
 QUOTA = 24
 """How many sentences of a selection are read closely."""
 WINDOW = 8
 """How many sentences are embedded together: about as much as a passage of a book has."""
+
+
+_THIS = (
+    r"(?:(?:this|that|these|those)(?: \w+)?|it|(?:the|my) (?:selected )?"
+    r"(?:selection|passage|paragraph|text|excerpt))"
+)
+_WHAT_IS_THIS = re.compile(
+    rf"what(?: is|'s|’s| are| does| do)? {_THIS}(?: all)?(?: about| mean| say| saying)?", re.I
+)
+_DO_THIS = re.compile(
+    rf"(?!(?:what|who|when|where|which|why|how|is|are|was|were|do|does|did|can|has|have)\b)"
+    rf"\w+(?: me| us)?(?: more| something)?(?: about| on)? {_THIS}"
+    r"(?: (?:in|for|as|like|down|up)\b.*)?",
+    re.I,
+)
+_COURTESY = re.compile(r"^(?:please|(?:can|could|would|will) you(?: please)?)[, ]+", re.I)
+
+
+def asks_about_whole(question: str) -> bool:
+    """Whether a question asks about a selection as a whole, such as “What is this about?”.
+
+    It is a request, whatever its verb, or a question for what is meant, and what it is about is the
+    selection and nothing in it.
+    """
+    asked = _COURTESY.sub("", " ".join(question.split())).rstrip(" ?!.")
+    asked = re.sub(r"(?:,? please| to me| for me| again)+$", "", asked, flags=re.I)
+    return bool(_WHAT_IS_THIS.fullmatch(asked) or _DO_THIS.fullmatch(asked))
 
 
 async def weigh_selection(
@@ -28,15 +57,19 @@ async def weigh_selection(
 
 
 def _weigh(searcher: Searcher, index: Index, selected: Chunk, question: str) -> SearchResult:
+    if asks_about_whole(question):
+        # “Explain this” is asked in the words of what it points at.
+        question = selected.text[:BEGINNING]
     vector = searcher.embedder.embed_query(question)
     windows = searcher.embedder.embed_passages(_windows(selected.text))
     cosines = [max(0.0, min(1.0, float(vector @ window))) for window in windows]
-    hit = Hit(chunk=selected, rank=1, similarity=0.0, cosine=max(cosines))
+    cosine = max(cosines)
+    hit = Hit(chunk=selected, rank=1, similarity=0.0, cosine=cosine)
     rankings = index.rank(question, vector, filters=Filters(), depth=searcher.options.depth)
     signals = Signals(
         question=question,
         texts=[plain(selected.text)],
-        cosines=cosines,
+        cosines=[cosine],
         floor=floor_of(rankings, searcher.calibration.floor),
         evidence=searcher.evidence.rank(
             question, passages_of([hit]), index.statistics, quotas=(QUOTA,), glance=()
@@ -44,7 +77,7 @@ def _weigh(searcher: Searcher, index: Index, selected: Chunk, question: str) -> 
         statistics=index.statistics,
     )
     answerability = selection_answerability(searcher, signals)
-    return SearchResult((replace(hit, similarity=answerability),), answerability)
+    return SearchResult(searcher.scored([hit], signals), answerability)
 
 
 def selection_answerability(searcher: Searcher, signals: Signals) -> float:

@@ -119,6 +119,10 @@ _WHERE = _patterns(
     rf"where (?:in (?:the|this) book )?(?:is|are) (?P<topic>.+?) (?:{_TREATED})"
     r"(?: in (?:the|this) book)?",
 )
+_SUMMARIES = _patterns(
+    r"(?:(?:can|could) you )?(?:please )?(?:summari[sz]e|sum up|recap) (?P<place>.+)",
+    r"(?:give|write|show)(?: me)? (?:an?|the) (?:\w+ )?summary of (?P<place>.+)",
+)
 _QUOTES = "\"'“”‘’«»"
 _UNIT_FIRST = re.compile(
     rf"(?:the )?{_UNIT}(?: (?:on|about|called|titled|named|entitled))? (?P<name>.+)", re.I
@@ -148,6 +152,15 @@ def structure_question(text: str, book: str, contents: Contents) -> StructureQue
         or _about_order(asked, contents)
         or _about_place(asked, contents)
     )
+
+
+def place_to_summarise(text: str, contents: Contents) -> Place | None:
+    """Return the one chapter or section that a reader wants summarized; nothing if in doubt."""
+    for pattern in _SUMMARIES:
+        if found := pattern.fullmatch(text.rstrip(" ?.!")):
+            places = _pointed_at(found["place"], contents) or _called(found["place"], contents)
+            return places[0] if not isinstance(places, int) and len(places) == 1 else None
+    return None
 
 
 def _about_all(asked: str, book: str, contents: Contents) -> ListAll | None:

@@ -24,8 +24,11 @@ from quire.settings import Settings
 from quire.testing.doubles import HashEmbedder, WordReader
 from quire.verify.judges import LexicalJudge
 
-PLAIN_CALIBRATION = Calibration(answerability=Logistic(1.0, {"reader": 8.0}))
-"""Calls passages relevant when the reader likes their sentences."""
+PLAIN_CALIBRATION = Calibration(
+    answerability=Logistic(1.0, {"reader": 8.0}),
+    relevance=Logistic(1.0, {"best": 8.0, "words": 0.5}),
+)
+"""Calls a question answered, and passages relevant, when the reader likes a sentence of theirs."""
 
 
 def build_services(  # noqa: PLR0913 - one for each part that a test may replace

@@ -1,4 +1,4 @@
-"""How good the evidence is, and what follows from it: the chat contract's measures and levels."""
+"""How good the passages used are, and what follows: the chat contract's measures and levels."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -13,18 +13,22 @@ LEVELS: tuple[tuple[Level, float, int], ...] = (
     ("low", 0.60, 2),
 )
 """Level, least average similarity, least number of passages."""
+LEAST_AVERAGE = LEVELS[-1][1]
+"""Below this average nothing is answered."""
 
 
-def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -> Confidence:
-    """Measure the passages that passed the threshold and decide whether to answer.
+def score_confidence(
+    hits: Sequence[Hit], *, top_k: int, answerability: float, searchable: int | None = None
+) -> Confidence:
+    """Return the measures of the passages used, and the level that follows from them.
 
     The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
-    any level.
+    any level. `searchable` is how many passages there were to search, where that is known.
     """
     scores = [hit.similarity for hit in hits]
     # Rounding may leave the mean of equal scores just outside them, and below its level.
     average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
-    level = level_of(average, len(hits), top_k)
+    level = level_of(average, len(hits), top_k, searchable)
     return Confidence(
         average_similarity=average,
         min_similarity=min(scores, default=0.0),
@@ -37,26 +41,16 @@ def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -
     )
 
 
-def level_of(average: float, passages: int, top_k: int) -> Level:
-    """Give the level of so many passages of `top_k` that are so similar on average."""
+def level_of(average: float, passages: int, top_k: int, searchable: int | None = None) -> Level:
+    """Return the level of so many passages of `top_k` that are so similar on average.
+
+    Where a book, or what a filter leaves of it, has a single passage, that one may be `low`: the
+    two that the level asks for cannot be found.
+    """
     for name, least, count in LEVELS:
         if average >= least and passages >= min(count, top_k):
             return name
-    return "insufficient"
-
-
-def certain(passages: int) -> Confidence:
-    """Give the confidence of an answer whose passages were asked for by name, not searched for."""
-    return Confidence(
-        average_similarity=1.0,
-        min_similarity=1.0,
-        max_similarity=1.0,
-        num_chunks=passages,
-        chunk_diversity=0.0,
-        level="high",
-        should_answer=True,
-        answerability=1.0,
-    )
+    return "low" if passages == searchable == 1 and average >= LEAST_AVERAGE else "insufficient"
 
 
 def _diversity(hits: Sequence[Hit]) -> float:

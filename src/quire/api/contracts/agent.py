@@ -21,7 +21,6 @@ from quire.api.fields import (
     dump,
     is_fully_grounded,
     not_fully_supported,
-    rests_on,
 )
 from quire.api.sent import SAYS, SELECTION_RULE, AnyId, Sent, UserId, selectable
 from quire.conversation import RULES, Rules, Thread
@@ -105,7 +104,7 @@ class RetrievedContent(Wire):
 
 
 class AgentSource(Wire):
-    """A passage that the answer rests on; the `[n]` in the text count these."""
+    """A passage that the answer cites; the `[n]` in the text count these."""
 
     content_id: str
     """The passage's UUID."""
@@ -142,7 +141,7 @@ class AgentResponse(Wire):
     response_text: str = Field(min_length=1, max_length=MAX_RESPONSE)
     """The answer, with `[n]` behind each sentence for its source."""
     sources: list[AgentSource]
-    """What it rests on; nothing for a refusal."""
+    """The passages it cites; none for a refusal."""
     confidence_score: Share
     """Average similarity of the passages used."""
     grounding_validation: GroundingValidation
@@ -217,7 +216,7 @@ class Agent:
         """Write the whole response."""
         return AgentResponse(
             response_text=clipped(answer.text, MAX_RESPONSE),
-            sources=[_source(hit) for hit in rests_on(answer)],
+            sources=[_source(hit) for hit in answer.sources],
             confidence_score=answer.confidence.average_similarity,
             grounding_validation=GroundingValidation(
                 is_fully_ground=is_fully_grounded(answer),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from quire.api.contract import WireEvent
-from quire.api.fields import PREVIEW, BookFilters, Share, Wire, dump, rests_on, slug_of
+from quire.api.fields import PREVIEW, BookFilters, Share, Wire, dump, slug_of
 from quire.api.sent import SAYS, Sent, Uuid4, Whole
 from quire.conversation import RULES, Rules, Thread
 from quire.domain import Answer, Hit, Question
@@ -38,7 +38,7 @@ class AssistantRequest(Sent):
 
 
 class AssistantSource(Wire):
-    """A passage that the answer rests on; the `[n]` in the text count these."""
+    """A passage that the answer cites; the `[n]` in the text count these."""
 
     chunk_id: str
     """The passage's UUID."""
@@ -58,7 +58,7 @@ class AssistantMetadata(Wire):
     tokens_used: int | None = Field(None, ge=0)
     """Tokens of the language model, where it counts them."""
     context_chunks: int = Field(ge=0)
-    """How many passages were used."""
+    """How many passages the answer was made from; 0 for a refusal."""
 
 
 class AssistantResponse(Wire):
@@ -69,7 +69,7 @@ class AssistantResponse(Wire):
     message: str = Field(min_length=1)
     """The answer, with `[n]` behind each sentence for its source."""
     sources: list[AssistantSource]
-    """What it rests on; nothing for a refusal."""
+    """The passages it cites; none for a refusal."""
     metadata: AssistantMetadata
     """What it took."""
 
@@ -164,26 +164,24 @@ class Assistant:
 
     def reply(self, answer: Answer) -> AssistantResponse:
         """Write the whole response."""
-        sources = [_source(hit) for hit in rests_on(answer)]
         return AssistantResponse(
             session_id=answer.thread_id,
             message=answer.text,
-            sources=sources,
+            sources=[_source(hit) for hit in answer.sources],
             metadata=AssistantMetadata(
                 response_time_ms=round(answer.timings.total_ms),
                 tokens_used=answer.tokens_used,
-                context_chunks=len(sources),
+                context_chunks=min(answer.confidence.num_chunks, DEFAULT_TOP_K),
             ),
         )
 
     def event(self, event: Event) -> WireEvent | None:
-        """Write one event: start, sources, sentence, done or error."""
+        """Write one event: start, retrieved, sentence, done or error."""
         match event:
             case Started(thread_id):
                 return WireEvent("start", {"session_id": thread_id})
-            case Retrieved(_, hits, confidence):
-                used = hits if confidence.should_answer else ()
-                return WireEvent("sources", {"sources": [dump(_source(hit)) for hit in used]})
+            case Retrieved(_, hits):
+                return WireEvent("retrieved", {"retrieved": [dump(_source(hit)) for hit in hits]})
             case Sentence(text):
                 return WireEvent("sentence", {"text": text})
             case Done(answer):

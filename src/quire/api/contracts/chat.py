@@ -29,7 +29,7 @@ from quire.api.sent import (
     Whole,
     in_mode,
 )
-from quire.domain import Answer, Claim, Confidence, Hit, Level, Question
+from quire.domain import Answer, Claim, Confidence, Hit, Level, Question, Status
 from quire.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 Words = Annotated[
@@ -73,17 +73,15 @@ class ChatRequest(Sent):
         return in_mode(value, info.data.get("context_mode"))
 
 
-class Source(Wire):
-    """A passage that the answer rests on; for a refusal, one of the nearest."""
+class RetrievedPassage(Wire):
+    """A passage that was retrieved for the question."""
 
-    number: int
-    """The `[n]` that points here."""
     chunk_id: str
     """The passage's UUID; it stays while the passage keeps its place in the book."""
     chunk_text: str = Field(max_length=PREVIEW)
     """The passage, cut to 500 characters."""
     similarity_score: float = Field(ge=0, le=1)
-    """Calibrated relevance to the question."""
+    """Calibrated relevance of this passage to the question."""
     cosine: float = Field(ge=0, le=1)
     """The raw cosine of the embeddings."""
     chapter: str
@@ -104,6 +102,13 @@ class Source(Wire):
     """What the author uses the passage for."""
     piece: str = ""
     """Which piece of a long table, list or code block it is, as `2/3`; empty if it is whole."""
+
+
+class Source(RetrievedPassage):
+    """A passage that the answer cites."""
+
+    number: int
+    """The `[n]` that points here."""
 
 
 class Quote(Wire):
@@ -150,7 +155,7 @@ class CheckedClaim(Wire):
 
 
 class Metrics(Wire):
-    """How good the retrieved passages are."""
+    """How good the passages are that the answer was made from; 0 where there is none."""
 
     average_similarity: float = Field(ge=0, le=1)
     """Mean similarity of the passages used."""
@@ -167,9 +172,9 @@ class Metrics(Wire):
     should_answer: bool
     """Whether that is enough to answer."""
     has_sufficient_context: bool = False
-    """Whether it is enough to answer without a disclaimer."""
+    """Whether there are at least three passages, with a mean similarity of at least 0.75."""
     answerability: float = Field(ge=0, le=1)
-    """Probability that the passages hold the answer."""
+    """Probability that what was retrieved holds the answer; it decides whether to answer."""
     correctness: float | None = Field(default=None, ge=0, le=1)
     """Probability that the answer is right and supported; `null` until it is complete, and for
     what was not searched for."""
@@ -223,15 +228,22 @@ class ChatResponse(Wire):
     confidence: float = Field(ge=0, le=1)
     """Average similarity of the passages used."""
     sources: list[Source]
-    """What the answer rests on; for a refusal, what came nearest."""
+    """The passages that the answer cites, in the order of their `[n]`; none for a refusal."""
+    retrieved: list[RetrievedPassage]
+    """The passages that the answer could be made from; for a refusal, the nearest ones."""
     session_id: str
     """Pass it on to ask a follow-up."""
     timestamp: datetime
     """When the answer was finished, in UTC."""
     confidence_level: Level
-    """Low answers carry a disclaimer; with insufficient evidence nothing is answered."""
+    """Low answers carry a disclaimer; with insufficient passages nothing is answered from them."""
     should_answer: bool
-    """`false` when the book does not answer; `response` then says so."""
+    """Whether the passages that were retrieved are enough to answer. It is `false` for small talk,
+    and may be for an answer from the table of contents: `status` says what the response is."""
+    status: Status
+    """What the response is: `answered`; `not_in_book`, off the book's subject; `no_direct_answer`,
+    where a section was found but no proven sentence; `not_in_selection`; `unsupported_request`,
+    which quoting the book cannot meet; `small_talk`; or `no_context`, without the book."""
     answer_id: str
     """What `/answers/{answer_id}` gives the full record by."""
     query_id: str
@@ -309,11 +321,13 @@ class Chat:
         return ChatResponse(
             response=answer.text,
             confidence=confidence.average_similarity,
-            sources=[_source(n, hit) for n, hit in enumerate(answer.hits, start=1)],
+            sources=_sources(answer),
+            retrieved=[_passage(hit) for hit in answer.hits],
             session_id=answer.thread_id,
             timestamp=answer.created_at,
             confidence_level=confidence.level,
             should_answer=confidence.should_answer,
+            status=answer.status,
             answer_id=answer.id,
             query_id=answer.id,
             claims=[checked_claim(claim) for claim in answer.claims],
@@ -337,16 +351,16 @@ class Chat:
         )
 
     def event(self, event: Event) -> WireEvent | None:
-        """Write one event: start, sources, sentence, withheld, done or error."""
+        """Write one event: start, retrieved, sentence, withheld, done or error."""
         match event:
             case Started(thread_id, answer_id):
                 return WireEvent("start", {"session_id": thread_id, "answer_id": answer_id})
             case Retrieved(standalone, hits, confidence):
                 return WireEvent(
-                    "sources",
+                    "retrieved",
                     {
                         "standalone_question": standalone,
-                        "sources": [dump(_source(n, h)) for n, h in enumerate(hits, start=1)],
+                        "retrieved": [dump(_passage(hit)) for hit in hits],
                         "metrics": dump(metrics_of(confidence)),
                     },
                 )
@@ -375,10 +389,16 @@ def _selected(body: ChatRequest) -> str | None:
     return str(body.user_context) if selected else None
 
 
-def _source(number: int, hit: Hit) -> Source:
+def _sources(answer: Answer) -> list[Source]:
+    numbers = {one.chunk_id: one.number for one in answer.citations}
+    return [
+        Source(number=numbers[hit.chunk.id], **_passage(hit).model_dump()) for hit in answer.sources
+    ]
+
+
+def _passage(hit: Hit) -> RetrievedPassage:
     chunk = hit.chunk
-    return Source(
-        number=number,
+    return RetrievedPassage(
         chunk_id=chunk.id,
         chunk_text=clipped(chunk.text, PREVIEW),
         similarity_score=hit.similarity,
@@ -411,5 +431,5 @@ def metrics_of(confidence: Confidence) -> Metrics:
     """Write the measures of the evidence."""
     fields = asdict(confidence)
     level = fields.pop("level")
-    sufficient = level in ("high", "medium")
-    return Metrics(confidence_level=level, has_sufficient_context=sufficient, **fields)
+    enough = confidence.has_sufficient_context
+    return Metrics(confidence_level=level, has_sufficient_context=enough, **fields)

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from quire.api.fields import Wire, dump
 from quire.api.sent import SAYS, Flag, Sent
-from quire.domain import PROVEN, Answer, Claim, Question
+from quire.domain import PROVEN, Answer, Claim, Question, Status
 from quire.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 NAME = "completions"
@@ -181,7 +181,7 @@ class Proof(Wire):
 
     answer_id: str
     """Its id; `/answers/{id}` has the full record."""
-    status: Literal["answered", "not_in_book", "not_in_selection", "small_talk", "no_context"]
+    status: Status
     """What the answer is."""
     confidence: Literal["high", "medium", "low", "insufficient"]
     """How good the evidence is."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from quire.api.contract import WireEvent
-from quire.api.fields import PREVIEW, Share, Wire, dump, rests_on
+from quire.api.fields import PREVIEW, Share, Wire, dump
 from quire.api.sent import ASKS, AnyId, AnyMoment, AnyUuid, Kept, Sent
 from quire.conversation import MAX_INTERACTIONS, Message, Rules, Thread
 from quire.domain import Answer, Hit, Question
@@ -47,7 +47,7 @@ class QueryRequest(Sent):
 
 
 class SourceReference(Wire):
-    """A passage that the answer rests on; the `[n]` in the text count these."""
+    """A passage that the answer cites; the `[n]` in the text count these."""
 
     source_file: str
     """Path of the page's source below the book's folder."""
@@ -100,7 +100,7 @@ class QueryResponse(Wire):
     response: str = Field(min_length=1)
     """The answer, with `[n]` behind each sentence for its source."""
     sources: list[SourceReference] = Field(max_length=MAX_SOURCES)
-    """What it rests on; nothing for a refusal."""
+    """The passages it cites; none for a refusal."""
     execution_time_ms: float = Field(ge=0)
     """Milliseconds from the question to the answer."""
     timestamp: datetime
@@ -171,7 +171,7 @@ class Query:
         """Write the whole response."""
         return QueryResponse(
             response=answer.text,
-            sources=[_source(hit) for hit in rests_on(answer)[:MAX_SOURCES]],
+            sources=[_source(hit) for hit in answer.sources[:MAX_SOURCES]],
             execution_time_ms=answer.timings.total_ms,
             timestamp=answer.created_at,
             query_id=answer.id,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from quire.api.contract import WireEvent
-from quire.api.fields import BookFilters, Wire, dump, rests_on
+from quire.api.fields import BookFilters, Wire, dump
 from quire.api.sent import SAYS, AnyUuid, Moment, Sent, Whole
 from quire.conversation import RULES, Message, Rules, Thread
 from quire.domain import Answer, Filters, Hit, Question
@@ -92,7 +92,7 @@ class WorkflowResponse(Wire):
     error: str | None = None
     """Why the book could not be used, where it should have been."""
     ragContext: RAGContext | None = None
-    """The passages, in the order of the `[n]` where there are any."""
+    """The passages that were retrieved for it; the answer cites some or all of them."""
 
 
 class WorkflowMessage(Wire):
@@ -196,7 +196,6 @@ class WorkflowChat:
 
     def reply(self, answer: Answer) -> WorkflowResponse:
         """Write the whole response."""
-        used = rests_on(answer) or answer.hits
         return WorkflowResponse(
             responseText=answer.text,
             workflowId=self._workflow.id,
@@ -204,8 +203,8 @@ class WorkflowChat:
             ragContextIncluded=answer.context_given,
             responseTime=round(answer.timings.total_ms),
             error=_error(answer.status, rag=self._workflow.rag),
-            ragContext=rag_context(answer.question, used, answer.created_at)
-            if answer.context_given and used
+            ragContext=rag_context(answer.question, answer.hits, answer.created_at)
+            if answer.context_given and answer.hits
             else None,
         )
 
@@ -215,8 +214,8 @@ class WorkflowChat:
             case Started(thread_id):
                 named = {"workflowId": self._workflow.id, "threadId": thread_id}
                 return WireEvent("start", named)
-            case Retrieved(standalone, hits, confidence, at, asked):
-                if not hits or not confidence.should_answer:
+            case Retrieved(standalone, hits, _, at, asked, answering):
+                if not hits or not answering:
                     return None
                 found = rag_context(asked, hits, at)
                 return WireEvent("ragContext", dump(found) | {"searchedFor": standalone})
