@@ -85,6 +85,8 @@ class Book:
     skipped: tuple[Skipped, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()
     """References by name that lead nowhere, in formats that have such; others are looked for."""
+    notes: tuple[str, ...] = ()
+    """What the author should know besides: an address that cannot be right, say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,14 @@ because authors write both. What leads out of the book is not looked at.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import commonpath, dirname, join, normpath
 from urllib.parse import unquote, urljoin, urlsplit
 
-from quire.domain import Book, BrokenLink, Page
+from quire.domain import Book, BrokenLink, Page, Skipped
+from quire.ingest.readers.bounds import is_inside
+from quire.ingest.readers.budget import reporting
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _LINK = re.compile(
@@ -42,17 +44,24 @@ class _Shelf:
     """The folder that all pages stand in."""
 
 
-def find_broken_links(book: Book, files: Mapping[str, Path]) -> tuple[BrokenLink, ...]:
+def find_broken_links(
+    book: Book, files: Mapping[str, Path], skipped: list[Skipped] | None = None
+) -> tuple[BrokenLink, ...]:
     """Name the links to pages or headings of the book that it does not have.
 
-    `files` are the sources of the pages, where they have files of their own.
+    `files` are the sources of the pages, where they have files of their own. Pages whose links
+    take too long to follow are noted.
     """
     shelf = _shelve(book)
     found: dict[BrokenLink, None] = dict.fromkeys(book.broken_links)
     for page in book.pages:
-        for target in dict.fromkeys(_targets(page, files.get(page.source))):
-            if reason := _broken(page, target, shelf, files):
-                found[BrokenLink(source=page.source, target=target, reason=reason)] = None
+        missed: list[Skipped] = []
+        with reporting(page.source, missed, "links"):
+            for target in dict.fromkeys(_targets(page, files.get(page.source))):
+                if reason := _broken(page, target, shelf, files):
+                    found[BrokenLink(source=page.source, target=target, reason=reason)] = None
+        if skipped is not None:
+            skipped += [replace(m, reason="has links not looked at: it " + m.reason) for m in missed]
     return tuple(found)
 
 
@@ -92,7 +101,7 @@ def _targets(page: Page, file: Path | None) -> Iterator[str]:
 
 def _raw(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return file.read_text("utf-8", "replace") if is_inside(file) else ""
     except OSError:
         return ""
 

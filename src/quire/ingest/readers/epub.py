@@ -4,9 +4,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from quire.domain import Book, Page, Skipped
-from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.archive import Archive
 from quire.ingest.readers.folder import address, check_size
 from quire.ingest.readers.onefile import OneFileReader
@@ -34,15 +34,12 @@ def read_epub(file: SourceFile, options: IngestOptions) -> Book:
         title = package.title or PurePosixPath(file.name).stem
         for name in package.spine:
             source = f"{file.name}/{name}"
-            try:
+            with reporting(source, skipped):
                 page = _read_chapter(archive, (file.name, name), package, pages, options)
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=source, reason=str(error)))
-                continue
-            if page.sections:
-                pages.append(page)
-            else:
-                skipped.append(Skipped(source=source, reason="has no text", failed=False))
+                if page.sections:
+                    pages.append(page)
+                else:
+                    skipped.append(Skipped(source=source, reason="has no text", failed=False))
     return Book(title=title, kind="epub", pages=tuple(pages), skipped=tuple(skipped))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from quire.errors import UnreadableFile
+from quire.ingest.readers.data import load_yaml
 from quire.ingest.readers.headings import split_explicit_id
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
@@ -51,10 +52,13 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     if not found:
         return {}, text
     try:
-        data = yaml.safe_load(found[1])
+        data = load_yaml(found[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
-        raise UnreadableFile(f"front matter is not valid YAML (line {line})") from error
+        if mark := getattr(error, "problem_mark", None):
+            why = f"is not valid YAML (line {mark.line + 2})"
+        else:
+            why = f"cannot be read: {error}"
+        raise UnreadableFile(f"front matter {why}") from error
     if data is not None and not isinstance(data, dict):
         raise UnreadableFile("front matter is not a list of `name: value` lines")
     return data or {}, "\n" * found[0].count("\n") + text[found.end() :]
