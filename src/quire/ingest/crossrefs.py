@@ -61,7 +61,7 @@ def find_broken_links(
                 if reason := _broken(page, target, shelf, files):
                     found[BrokenLink(source=page.source, target=target, reason=reason)] = None
         if skipped is not None:
-            skipped += [replace(m, reason="has links not looked at: it " + m.reason) for m in missed]
+            skipped += [replace(m, reason=f"its links are not checked: {m.reason}") for m in missed]
     return tuple(found)
 
 

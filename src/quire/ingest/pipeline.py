@@ -87,6 +87,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
     name = check_name(book or book_name(source))
     folder = library / name
     job = Job(
+        folder=Path.cwd(),
         source=source,
         kind=format,
         options=options or IngestOptions(),

@@ -6,7 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
@@ -14,7 +14,7 @@ from threading import Lock
 from quire.errors import IngestError
 from quire.ingest.readers.budget import Budget
 from quire.ingest.seams import CountTokens
-from quire.ingest.steps import Fingerprint, Finished, Job, Step
+from quire.ingest.steps import Cut, Fingerprint, Finished, Job, Opened, Step
 from quire.ingest.wire import Begin, Count, Wire
 
 MOST_CRASHES = 20
@@ -22,7 +22,7 @@ MOST_CRASHES = 20
 _GONE = (EOFError, BrokenPipeError, ConnectionResetError, pickle.UnpicklingError)
 
 
-def read_steps(job: Job, count: CountTokens) -> Iterator[Step]:
+def read_steps(job: Job, count: CountTokens) -> Generator[Step]:
     """Yield the steps of reading a book; a page that crashes its process is left out.
 
     Raises:
@@ -70,7 +70,7 @@ class _Session:
         """Yield the steps as long as the process lives."""
         wire = self._worker.wire
         with suppress(*_GONE):
-            wire.send((os.getcwd(), self._job))
+            wire.send(self._job)
             while not self.is_finished:
                 match wire.receive():
                     case Begin() as name:
@@ -85,9 +85,9 @@ class _Session:
                         yield step
                         self._asks = False
                         wire.send(True)
-                    case step:
+                    case Opened() | Cut() | Finished() as step:
                         self.is_finished = isinstance(step, Finished)
-                        yield step  # type: ignore[misc] - nothing else is sent
+                        yield step
 
     def blame(self) -> dict[str, str]:
         """Return the page that ended the process, and how.
@@ -114,7 +114,9 @@ class _Worker:
         # Not from the working folder: a book may hold a file that is called like a module.
         command = [sys.executable, "-P", "-m", "quire.ingest.worker"]
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(  # noqa: S603 - Quire itself
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
         except OSError as error:
             raise IngestError(f"No process can be started to read books: {error}.") from error
         assert self._process.stdin

@@ -31,6 +31,8 @@ from quire.version import __version__
 class Job:
     """A book to read, and what its chunks need to know."""
 
+    folder: Path
+    """Where a relative path to the source counts from."""
     source: Path
     kind: str | None
     options: IngestOptions
@@ -114,9 +116,7 @@ def steps(job: Job, count: CountTokens) -> Iterator[Step]:
 
 def _cut(page: Page, job: Job, count: CountTokens, skipped: list[Skipped]) -> Cut | None:
     with reporting(page.source, skipped, "cut"):
-        return Cut(
-            chunk_page(page, book=job.book, count=count, options=job.options, now=job.now)
-        )
+        return Cut(chunk_page(page, book=job.book, count=count, options=job.options, now=job.now))
     return None
 
 

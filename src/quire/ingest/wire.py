@@ -1,13 +1,13 @@
 """What the process that reads books and the one that embeds them say to each other."""
 
 import pickle
-from typing import BinaryIO
+from typing import IO
 
 
 class Wire:
     """Two pipes between processes, for one object at a time."""
 
-    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
         self._in = incoming
         self._out = outgoing
 

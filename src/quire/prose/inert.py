@@ -1,8 +1,11 @@
 """Markdown in which nothing leads anywhere and nothing is fetched: its words stay as they are."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
+
+from quire.prose.unseen import TAG, unseen_ends
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
@@ -12,7 +15,9 @@ _FETCHING = re.compile(
     r"|picture|source|svg|track|use|video)\b[^>]*>?",
     re.I,
 )
-_STYLED = re.compile(r"<(\w+)\s[^>]*\b(?:style|on\w+|src|href|background)\s*=[^>]*>", re.I)
+_STYLED = re.compile(
+    r"<(\w+)\s[^<>]{0,2000}?\b(?:style|on\w+|src|href|background)\s*=[^<>]*>", re.I
+)
 _LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)"
 _TARGET = r"(?:<[^<>\n]*>|[^\s()<>]*(?:\([^()\s]*\)[^\s()<>]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
@@ -29,12 +34,9 @@ _LISTING = re.compile(
     re.S | re.M,
 )
 _UNREAD = re.compile(
-    r"<!--.*?(?:-->|\Z)"
-    r"|<(\w+)\b[^>]*(?:display\s*:\s*none|visibility\s*:\s*hidden|\shidden\b|font-size\s*:\s*0)"
-    r"[^>]*>.*?(?:</\1\s*>|\Z)"
-    r"|^[ \t>]*\[[^\]\n]*\]:[ \t]*\S[^\n]*$",
-    re.S | re.I | re.M,
+    r"<!--.*?(?:-->|\Z)|(?<!\\)~~(?!~)[^~]+~~|^[ \t>]*\[[^\]\n]*\]:[ \t]*\S[^\n]*$", re.S | re.M
 )
+_TAG = re.compile(TAG)
 _BEHIND = re.compile(r"(?<=\]\()[^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?=\))")
 _NESTED = 3
 """How deep labels may hold links of their own."""
@@ -67,17 +69,24 @@ def inert(text: str) -> str:
 def masked(text: str) -> str:
     """Give text of the same length without what its readers do not see: it can prove nothing.
 
-    That is what stands in comments and hidden elements, and behind the words of a link.
+    That is what stands in comments and hidden elements, what is struck out, and what stands behind
+    the words of a link.
     """
-    if not any(sign in text for sign in ("](", "<", "]:")):
+    if not any(sign in text for sign in ("](", "<", "]:", "~~")):
         return text
     listings = [found.span() for found in _LISTING.finditer(text)]
 
+    def is_listed(found: re.Match[str]) -> bool:
+        place = bisect_right(listings, (found.start(), len(text)))
+        return bool(place) and found.start() < listings[place - 1][1]
+
     def blank(found: re.Match[str], ink: str) -> str:
-        listed = any(start <= found.start() < end for start, end in listings)
-        return found[0] if listed else re.sub(r"[^\n]", ink, found[0])
+        return found[0] if is_listed(found) else re.sub(r"[^\n]", ink, found[0])
 
     text = _UNREAD.sub(lambda found: blank(found, " "), text)
+    tags = [tag for tag in _TAG.finditer(text) if not is_listed(tag)]
+    for start, end in sorted(unseen_ends(text, tags).items(), reverse=True):
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
     return _BEHIND.sub(lambda found: blank(found, "-"), text)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from quire.domain import Book, Page, Skipped
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.archive import Archive
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.folder import address, check_size
 from quire.ingest.readers.onefile import OneFileReader
 

@@ -210,7 +210,9 @@ def _member_expression(node: Node, scope: Scope) -> object:
 
 def _subscript(node: Node, scope: Scope) -> object:
     owner, index = node.child_by_field_name("object"), node.child_by_field_name("index")
-    return _member(evaluate(owner, scope), scalar(evaluate(index, scope))) if owner and index else None
+    if not owner or not index:
+        return None
+    return _member(evaluate(owner, scope), scalar(evaluate(index, scope)))
 
 
 def _inside(node: Node, scope: Scope) -> object:

@@ -220,7 +220,8 @@ def _snippet_folders(root: Path, extensions: object) -> list[Path]:
     listed = extensions if isinstance(extensions, list) else [extensions]
     options = (item.get("pymdownx.snippets") for item in listed if isinstance(item, dict))
     named = next((found.get("base_path") for found in options if isinstance(found, dict)), None)
-    return [root / name for each in (named if isinstance(named, list) else [named]) if (name := scalar(each))]
+    names = map(scalar, named if isinstance(named, list) else [named])
+    return [root / name for name in names if name]
 
 
 def _pages(site: _Site, skipped: list[Skipped] | None = None) -> list[SourceFile]:

@@ -117,7 +117,7 @@ def read_sources(
             source = read_source(file, docname, text, around, config)
             source.title = _settled(source.title, config)
             if docname in found:
-                raise UnreadableFile(f"{found[docname].file.name} is the same page")  # noqa: TRY301
+                raise UnreadableFile(f"{found[docname].file.name} is the same page")
             found[docname] = source
     return found
 
