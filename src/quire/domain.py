@@ -53,6 +53,8 @@ class Page:
     """The part or category that the page stands in; empty where there is none."""
     url: str
     sections: tuple[Section, ...]
+    ids: frozenset[str] | None = None
+    """Every id that a link to the page may end in, where the format tells them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,8 @@ def _page(page: Page, skipped: list[Skipped]) -> Page:
             return block
         return Block(kind=block.kind, text=_harmless(block.text, page.source, skipped))
 
-    return Page(
-        source=page.source,
-        title=page.title,
-        part=page.part,
+    return replace(
+        page,
         url=url,
         sections=tuple(
             Section(path=s.path, anchor=s.anchor, blocks=tuple(text(b) for b in s.blocks))

@@ -27,6 +27,7 @@ _DEFINED = (
     # Attributes and options, attribute lists, MyST and rst targets, rows that a component links to.
     r"""\b(?:id|name|label)[ \t]*[=:]+[ \t]*[\\"']*|\{[^{}\n]*\#|^[ \t"]*\(|\.\.[ ]_|^\|[ \t]*`"""
 )
+_MADE = re.compile(r"[^\w-]|^_|^(?:user-content-)?(?:fn|fnref|footnote(?:-ref\w*)?)-")
 _MARKDOWN = (".md", ".mdx", ".markdown")
 _PAGES = (*_MARKDOWN, ".rst", ".ipynb", ".html", ".htm", ".xhtml")
 _WRITTEN = ("code", "math")
@@ -141,7 +142,11 @@ def _leads_out(page: Page, path: str, shelf: _Shelf) -> bool:
 
 
 def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
-    if any(section.anchor == anchor for section in page.sections):
+    if page.ids is not None:
+        return anchor in page.ids
+    # Only an id that a heading could have is missed where no heading has it: others, as those of
+    # footnotes, tabs and versions, are made by extensions and themes.
+    if _MADE.search(anchor) or any(section.anchor == anchor for section in page.sections):
         return True
     # A heading with no text of its own is in the paths of those below it.
     wanted = _folded(anchor)

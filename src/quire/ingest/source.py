@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quire.domain import Book
 from quire.errors import UnsupportedSource
+from quire.ingest.advice import cure_for
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader, SourceFile
 from quire.ingest.readers.bounds import confined
@@ -63,7 +63,7 @@ def find_reader(root: Path, kind: str | None = None) -> Reader:
         raise UnsupportedSource(f"{root} cannot be read: {error.strerror}.") from error
     raise UnsupportedSource(
         f"{root} holds no book that Quire can read: no Markdown files and no other format"
-        f" ({', '.join(KINDS)})."
+        f" ({', '.join(KINDS)}){cure_for(root)}."
     )
 
 
@@ -82,14 +82,3 @@ def list_files(reader: Reader, root: Path, options: IngestOptions) -> list[Sourc
     """
     with inside(reader, root, options):
         return reader.files(root)
-
-
-def read_book(reader: Reader, root: Path, options: IngestOptions) -> Book:
-    """Return the whole book, from its own folder and those that the options allow.
-
-    Raises:
-        UnsupportedSource: the book's configuration names a folder outside of it.
-        UnreadableFile: the configuration cannot be read.
-    """
-    with inside(reader, root, options):
-        return reader.read(root, options)

@@ -147,7 +147,8 @@ def _well_formed(content: Book) -> Book:
         )
 
     def page(found: Page) -> Page:
-        return Page(
+        return replace(
+            found,
             source=well_formed(found.source),
             title=well_formed(found.title),
             part=well_formed(found.part),

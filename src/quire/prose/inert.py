@@ -18,7 +18,8 @@ _FETCHING = re.compile(
 _STYLED = re.compile(
     r"<(\w+)\s[^<>]{0,2000}?\b(?:style|on\w+|src|href|background)\s*=[^<>]*>", re.I
 )
-_LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)"
+# Bounded, so that what opens a thousand times and never closes is given up.
+_LABEL = r"((?:[^\[\]\\]|\\.|\[[^\[\]]*+\]){0,1000}+)"
 _TARGET = r"(?:<[^<>\n]*>|[^\s()<>]*(?:\([^()\s]*\)[^\s()<>]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _LINK = re.compile(rf"!?\[{_LABEL}\]\(\s*{_TARGET}{_TITLE}\s*\)")
@@ -85,8 +86,12 @@ def masked(text: str) -> str:
 
     text = _UNREAD.sub(lambda found: blank(found, " "), text)
     tags = [tag for tag in _TAG.finditer(text) if not is_listed(tag)]
-    for start, end in sorted(unseen_ends(text, tags).items(), reverse=True):
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    pieces, done = list[str](), 0
+    for start, end in sorted(unseen_ends(text, tags).items()):
+        if start >= done:
+            pieces += (text[done:start], re.sub(r"[^\n]", " ", text[start:end]))
+            done = end
+    text = "".join((*pieces, text[done:]))
     return _BEHIND.sub(lambda found: blank(found, "-"), text)
 
 

@@ -227,6 +227,10 @@ def _pages(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> list[
                 continue
             page = _page(docs, name, source)
             doc = _doc(docs, source, page)
+            if doc.id in pages:
+                reason = f"{name} is the same page"
+                skipped.append(Skipped(source=pages[doc.id].source, reason=reason))
+                placed = [other for other in placed if other.id != doc.id]
             pages[doc.id] = page
             placed.append(doc)
     return [replace(pages[id], part=part) for id, part in _ordered(docs, placed, options, skipped)]

@@ -52,11 +52,12 @@ def _read_chapter(
 ) -> Page:
     from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmltext import read_sections
-    from quire.ingest.readers.htmltree import clear, parse_xhtml
+    from quire.ingest.readers.htmltree import clear, ids_of, parse_xhtml
 
     file, name = where
     data = archive.read(name, limit=options.max_page_bytes, setting="QUIRE_INGEST__MAX_PAGE_BYTES")
     tree = parse_xhtml(data)
+    ids = ids_of(tree)
     settle_math(tree)
     body = next(tree.iter("body"), tree)
     clear(body, site=False)
@@ -74,6 +75,7 @@ def _read_chapter(
         part=_part(lines),
         url=url,
         sections=parsed.sections,
+        ids=ids,
     )
 
 

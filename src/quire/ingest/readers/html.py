@@ -132,10 +132,10 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
     from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmlsite import facts_of, page_address, without_site
     from quire.ingest.readers.htmltext import read_sections
-    from quire.ingest.readers.htmltree import main_content, parse_html
+    from quire.ingest.readers.htmltree import ids_of, main_content, parse_html
 
     tree = parse_html(_bytes(file, options))
-    facts = facts_of(tree)
+    facts, ids = facts_of(tree), ids_of(tree)
     settle_math(tree)
     address = page_address(file.name, facts.base or site.root, bare=site.bare)
     url = facts.canonical or address
@@ -151,6 +151,7 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
         part=facts.part,
         url=url,
         sections=parsed.sections,
+        ids=ids,
     )
     # A canonical address that every page gives says nothing about any of them.
     return page, replace(facts, base=address)

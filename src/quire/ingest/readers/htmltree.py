@@ -20,6 +20,7 @@ _CONTROL = re.compile(
 )
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
+_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 _MAIN = (
@@ -83,6 +84,13 @@ def text_of(element: Element) -> str:
 def class_of(element: Element) -> str:
     """Give the element's classes as they are written."""
     return element.get("class") or ""
+
+
+def ids_of(tree: Element) -> frozenset[str]:
+    """Return every id in a page, on whatever element; a link may lead to any of them."""
+    return frozenset(
+        value for e in tree.iter() for n in ("id", "name", _XML_ID) if (value := e.get(n))
+    )
 
 
 def epub_type(element: Element) -> str:

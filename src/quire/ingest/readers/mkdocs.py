@@ -34,6 +34,9 @@ _UNFOLDED = re.compile(
     r"(?P<indent> *+)(?:(?:!!!|\?\?\?\+?)[ ]*+(?P<kind>[\w-]+)(?P<classes>[\w \t-]*+)"
     r"(?:\"(?P<title>[^\n]*)\")?|===[+!]?[ ]+\"(?P<tab>[^\n]*)\")$"
 )
+_SHORT_CODE = re.compile(
+    r"^([ \t]*#{1,6})[ \t]+<!--[ \t]*[\w-]+:[\w-]+[ \t]+([^\s{}<>]+)[ \t]*-->[ \t]*$"
+)
 _SNIPPET = re.compile(
     r"^(?P<indent>[ \t]*)(?P<escape>;?)-+8<-+(?:"
     r"[ \t]+(?P<quote>[\"'])(?P<path>[^\"'\n]+)(?P=quote)[ \t]*$"
@@ -70,7 +73,16 @@ def unfold(body: str) -> str:
     lines = [
         re.sub(r"^[ \t]*\t", lambda lead: lead[0].expandtabs(4), line) for line in body.split("\n")
     ]
-    return "\n".join(_unfold(lines))
+    return "\n".join(_unfold(_named(lines)))
+
+
+def _named(lines: list[str]) -> list[str]:
+    """Give a title and an id to headings that a hook fills in: `## <!-- md:setting a.b -->`."""
+    fenced = [info is not None for _, info in in_fences(lines)]
+    return [
+        line if inside else _SHORT_CODE.sub(r"\1 \2 {#\2}", line)
+        for line, inside in zip(lines, fenced, strict=True)
+    ]
 
 
 def _unfold(lines: list[str], level: int = 0) -> list[str]:

@@ -1,5 +1,6 @@
 """A folder with nothing but PDF and EPUB files: one book of several volumes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from quire.domain import Book, Page, Skipped
@@ -43,10 +44,4 @@ class ShelfReader:
 
 
 def _in_volume(page: Page, title: str) -> Page:
-    return Page(
-        source=page.source,
-        title=page.title,
-        part=f"{title}: {page.part}" if page.part else title,
-        url=page.url,
-        sections=page.sections,
-    )
+    return replace(page, part=f"{title}: {page.part}" if page.part else title)
