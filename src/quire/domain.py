@@ -63,6 +63,8 @@ class Page:
     """The part or category that the page stands in; empty where there is none."""
     url: str
     sections: tuple[Section, ...]
+    ids: frozenset[str] | None = None
+    """Every id that a link to the page may end in, where the format tells them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,8 @@ class Book:
     skipped: tuple[Skipped, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()
     """References by name that lead nowhere, in formats that have such; others are looked for."""
+    notes: tuple[str, ...] = ()
+    """What the author should know besides: an address that cannot be right, say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,14 @@ class Job:
 @click.option(
     "--docs-version", help="Version of a Docusaurus site, or `current` (QUIRE_INGEST__VERSION)."
 )
+@click.option(
+    "--allow",
+    "allow",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    help="A folder beside the book that its pages may also lie in; repeated for several"
+    " (QUIRE_INGEST__ALLOW).",
+)
 @click.option("--watch", is_flag=True, help="Go on: ingest again whenever the book changes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report for machines.")
 @click.option("--verbose", is_flag=True, help="Print all that was noticed, not only the first few.")
@@ -60,6 +68,7 @@ def command(  # noqa: PLR0913 - one for each option
     kind: str | None,
     locale: str | None,
     docs_version: str | None,
+    allow: tuple[Path, ...],
     watch: bool,
     as_json: bool,
     verbose: bool,
@@ -73,7 +82,8 @@ def command(  # noqa: PLR0913 - one for each option
     """
     console = Console(stderr=True)
     settings = settings_from(data_dir)
-    chosen = {k: v for k, v in (("locale", locale), ("version", docs_version)) if v is not None}
+    given = {"locale": locale, "version": docs_version, "allow": allow or None}
+    chosen = {name: value for name, value in given.items() if value is not None}
     ingest = settings.ingest.model_copy(update=chosen)
     settings = settings.model_copy(update={"ingest": ingest})
     job = Job(path=path, book=book, kind=kind, settings=settings, verbose=verbose)

@@ -10,8 +10,9 @@ from rich.markup import escape
 
 from quire.access.keys import SCOPES, Key, Scope, make_key
 from quire.cli.options import data_option, settings_from
-from quire.compose import build_keys
+from quire.compose import books_folder, build_keys
 from quire.errors import BadRequest
+from quire.settings import Settings
 
 
 @click.group()
@@ -66,7 +67,9 @@ def create(  # noqa: PLR0913 - one for each option
         created_at=now,
         expires_at=now + timedelta(days=days) if days else None,
     )
-    asyncio.run(build_keys(settings_from(data_dir)).add(key))
+    settings = settings_from(data_dir)
+    asyncio.run(build_keys(settings).add(key))
+    _warn_of_unknown(books, settings)
     # The secret alone goes to standard output, so that it can be piped into a vault.
     click.echo(f"{key.id} {key.name}: {_rights(key)}. It is shown this once:", err=True)
     click.echo(secret)
@@ -98,6 +101,17 @@ def revoke(key: str, data_dir: Path | None) -> None:
     store = build_keys(settings_from(data_dir))
     gone = asyncio.run(store.revoke(key, datetime.now(UTC)))
     click.echo(f"{gone.id} {gone.name} opens nothing any more.")
+
+
+def _warn_of_unknown(books: tuple[str, ...], settings: Settings) -> None:
+    """Name the books that are not there, which may yet be ingested, or be a slip of the pen."""
+    if not books or settings.index_url:
+        return
+    known = {folder.name for folder in books_folder(settings).glob("*") if folder.is_dir()}
+    for book in books:
+        if book not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "there are none yet"
+            click.echo(f"quire: no book is called {book!r}; {there}.", err=True)
 
 
 def _rights(key: Key) -> str:

@@ -29,6 +29,7 @@ def print_report(
         chosen = [skip for skip in report.skipped if skip.failed is failed]
         lines = [f"left out {skip.source}: {skip.reason}" for skip in chosen]
         _some(console, lines, shown, style)
+    _some(console, report.notes, shown, "yellow")
     links = [f"{link.source} → {link.target}: {link.reason}" for link in report.broken_links]
     _some(console, links, shown, "yellow", "broken links")
     _some(console, report.empty_pages, shown, "yellow", "pages without text")

@@ -10,7 +10,7 @@ from quire.cli.ingest import Job, ingest_once
 from quire.cli.reporting import print_report
 from quire.compose import build_embedder
 from quire.errors import QuireError
-from quire.ingest.source import find_reader
+from quire.ingest.source import find_reader, list_files
 from quire.ports import Embedder
 
 PATIENCE = 800
@@ -36,7 +36,7 @@ def watch_book(job: Job, console: Console) -> None:
 def _changes(job: Job) -> Iterator[None]:
     """Come back whenever files of the book changed, and once soon after the beginning."""
     root = job.path if job.path.is_dir() else job.path.parent
-    files = find_reader(job.path, job.kind).files(job.path)
+    files = list_files(find_reader(job.path, job.kind), job.path, job.settings.ingest)
     # A site's configuration or pages may lie beside the folder that was named.
     folders = {root.resolve(), *(f.path.resolve().parent for f in files if f.path.exists())}
     outermost = [f for f in folders if not any(other in f.parents for other in folders)]

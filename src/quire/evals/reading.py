@@ -15,7 +15,7 @@ from quire.evals.source_words import words, words_of_source
 from quire.ingest.chunk import chunk_page
 from quire.ingest.options import IngestOptions
 from quire.ingest.seams import CountTokens
-from quire.ingest.source import find_reader
+from quire.ingest.source import find_reader, inside
 
 _MDX_KINDS = ("docusaurus",)
 """Kinds in which braces and capital tags are code; elsewhere they are text."""
@@ -58,14 +58,16 @@ def read_book(
     options = options or IngestOptions()
     begun = perf_counter()
     reader = find_reader(root, kind)
-    book = reader.read(root, options)
+    with inside(reader, root, options):
+        book = reader.read(root, options)
+        sources = reader.files(root)
     now = datetime.now(UTC)
     cut = {
         page.source: chunk_page(page, book="", count=count, options=options, now=now)
         for page in book.pages
     }
     seconds = perf_counter() - begun
-    files = {file.name: file.path for file in reader.files(root)}
+    files = {file.name: file.path for file in sources}
     total, lost = _compare(book, cut, files)
     chunks = tuple(chunk for page in book.pages for chunk in cut[page.source])
     return Reading(

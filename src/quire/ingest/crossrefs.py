@@ -6,12 +6,14 @@ because authors write both. What leads out of the book is not looked at.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import commonpath, dirname, join, normpath
 from urllib.parse import unquote, urljoin, urlsplit
 
-from quire.domain import Book, BrokenLink, Page
+from quire.domain import Book, BrokenLink, Page, Skipped
+from quire.ingest.readers.bounds import is_inside
+from quire.ingest.readers.budget import reporting
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _LINK = re.compile(
@@ -25,6 +27,7 @@ _DEFINED = (
     # Attributes and options, attribute lists, MyST and rst targets, rows that a component links to.
     r"""\b(?:id|name|label)[ \t]*[=:]+[ \t]*[\\"']*|\{[^{}\n]*\#|^[ \t"]*\(|\.\.[ ]_|^\|[ \t]*`"""
 )
+_MADE = re.compile(r"[^\w-]|^_|^(?:user-content-)?(?:fn|fnref|footnote(?:-ref\w*)?)-")
 _MARKDOWN = (".md", ".mdx", ".markdown")
 _PAGES = (*_MARKDOWN, ".rst", ".ipynb", ".html", ".htm", ".xhtml")
 _WRITTEN = ("code", "math")
@@ -42,17 +45,24 @@ class _Shelf:
     """The folder that all pages stand in."""
 
 
-def find_broken_links(book: Book, files: Mapping[str, Path]) -> tuple[BrokenLink, ...]:
+def find_broken_links(
+    book: Book, files: Mapping[str, Path], skipped: list[Skipped] | None = None
+) -> tuple[BrokenLink, ...]:
     """Name the links to pages or headings of the book that it does not have.
 
-    `files` are the sources of the pages, where they have files of their own.
+    `files` are the sources of the pages, where they have files of their own. Pages whose links
+    take too long to follow are noted.
     """
     shelf = _shelve(book)
     found: dict[BrokenLink, None] = dict.fromkeys(book.broken_links)
     for page in book.pages:
-        for target in dict.fromkeys(_targets(page, files.get(page.source))):
-            if reason := _broken(page, target, shelf, files):
-                found[BrokenLink(source=page.source, target=target, reason=reason)] = None
+        missed: list[Skipped] = []
+        with reporting(page.source, missed, "links"):
+            for target in dict.fromkeys(_targets(page, files.get(page.source))):
+                if reason := _broken(page, target, shelf, files):
+                    found[BrokenLink(source=page.source, target=target, reason=reason)] = None
+        if skipped is not None:
+            skipped += [replace(m, reason=f"its links are not checked: {m.reason}") for m in missed]
     return tuple(found)
 
 
@@ -92,7 +102,7 @@ def _targets(page: Page, file: Path | None) -> Iterator[str]:
 
 def _raw(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return file.read_text("utf-8", "replace") if is_inside(file) else ""
     except OSError:
         return ""
 
@@ -132,7 +142,11 @@ def _leads_out(page: Page, path: str, shelf: _Shelf) -> bool:
 
 
 def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
-    if any(section.anchor == anchor for section in page.sections):
+    if page.ids is not None:
+        return anchor in page.ids
+    # Only an id that a heading could have is missed where no heading has it: others, as those of
+    # footnotes, tabs and versions, are made by extensions and themes.
+    if _MADE.search(anchor) or any(section.anchor == anchor for section in page.sections):
         return True
     # A heading with no text of its own is in the paths of those below it.
     wanted = _folded(anchor)

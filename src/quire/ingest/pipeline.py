@@ -1,25 +1,21 @@
 """Read, chunk, embed, write: only what changed, and all of it or nothing."""
 
-import gc
-import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import Literal, TypeVar
 
-from quire.domain import Block, Book, Chunk, Page, Section
+from quire.domain import Chunk
 from quire.errors import EmptyBook
-from quire.index.revision import FORMAT, Manifest, current_revision, read_chunks, read_manifest
+from quire.index.revision import Manifest, current_revision, read_chunks, read_manifest
 from quire.index.seal import is_whole
 from quire.index.vectors import VectorStore
-from quire.ingest.chunk import chunk_page
-from quire.ingest.crossrefs import find_broken_links
 from quire.ingest.draft import Draft
 from quire.ingest.options import IngestOptions
 from quire.ingest.publish import (
@@ -31,22 +27,21 @@ from quire.ingest.publish import (
     new_draft,
     publish,
 )
-from quire.ingest.readers import Reader
+from quire.ingest.reading import read_steps
 from quire.ingest.report import (
     Changes,
     IngestReport,
     PageMarks,
     Repeats,
     compare,
-    empty_pages,
     read_report,
 )
-from quire.ingest.source import find_reader
+from quire.ingest.steps import Cut, Fingerprint, Finished, Job, Opened, Step
 from quire.ports import Embedder, Vectors
 from quire.prose.plain import well_formed
-from quire.version import __version__
 
 BATCH = 32
+_S = TypeVar("_S", bound=Step)
 Stage = Literal["read", "embed", "write"]
 Progress = Callable[[Stage, int, int], None]
 """Called with the stage, how much of it is done, and how much there is.
@@ -89,45 +84,46 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
         IngestError: nothing was changed; the message names the file or setting.
     """
     begun = perf_counter()
-    options = options or IngestOptions()
     name = check_name(book or book_name(source))
-    reader = find_reader(source, format)
     folder = library / name
-    with disk_errors(library), locked(folder, name), _few_collections():
-        fingerprint = _fingerprint(reader, source, embedder.id, options)
-        if known := _unchanged(folder, fingerprint):
-            return replace(known, seconds=perf_counter() - begun)
-        content = _well_formed(reader.read(source, options))
-        with Draft(new_draft(folder), name, embedder=embedder.id, title=content.title) as draft:
-            report = _cut(content, draft, _before(folder), embedder, options)
-            progress("read", len(content.pages), len(content.pages))
-            if not draft.keys:
-                raise EmptyBook(f"{source} holds no text{_because(content)}.")
-            files = {file.name: file.path for file in reader.files(source)}
-            report = replace(report, broken_links=find_broken_links(content, files))
-            del content  # a long book's text would only lie beside its embedding
-            check_room(folder, draft.sizes, embedder.width)
-            with VectorStore(folder / "embeddings.db") as store:
-                embedded = _embed(draft, store, embedder, progress)
-                progress("write", 0, 1)
-                build_index(draft, map(store.read, draft.keys), embedder.width)
-                report = replace(report, embedded=embedded, seconds=perf_counter() - begun)
-                manifest = _manifest(report, source, draft, embedder, fingerprint)
-                publish(folder, draft, manifest, report)
-                store.keep_only(draft.keys)
-        progress("write", 1, 1)
+    job = Job(
+        folder=Path.cwd(),
+        source=source,
+        kind=format,
+        options=options or IngestOptions(),
+        book=name,
+        embedder=embedder.id,
+        now=datetime.now(UTC).replace(microsecond=0),
+    )
+    with closing(read_steps(job, embedder.count_tokens)) as steps:
+        # What is no book is said before anything is written.
+        fingerprint = _next(steps, Fingerprint).value
+        with disk_errors(library), locked(folder, name):
+            if known := _unchanged(folder, fingerprint):
+                return replace(known, seconds=perf_counter() - begun)
+            title = _next(steps, Opened).title
+            with Draft(new_draft(folder), name, embedder=embedder.id, title=title) as draft:
+                report = _gather(steps, draft, _before(folder))
+                progress("read", report.pages, report.pages)
+                if not draft.keys:
+                    raise EmptyBook(f"{source} holds no text{_because(report)}.")
+                check_room(folder, draft.sizes, embedder.width)
+                with VectorStore(folder / "embeddings.db") as store:
+                    embedded = _embed(draft, store, embedder, progress)
+                    progress("write", 0, 1)
+                    build_index(draft, map(store.read, draft.keys), embedder.width)
+                    report = replace(report, embedded=embedded, seconds=perf_counter() - begun)
+                    manifest = _manifest(report, source, draft, embedder, fingerprint)
+                    publish(folder, draft, manifest, report)
+                    store.keep_only(draft.keys)
+            progress("write", 1, 1)
     return report
 
 
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let a book's hundred thousand parsed nodes not be walked over and over for rubbish."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+def _next(steps: Iterator[Step], kind: type[_S]) -> _S:
+    step = next(steps)
+    assert isinstance(step, kind)
+    return step
 
 
 def _unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
@@ -142,36 +138,6 @@ def _unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
     return replace(report, embedded=0, changed=False, changes=Changes())
 
 
-def _well_formed(content: Book) -> Book:
-    """Make sure that everything a book says can be written down."""
-
-    def section(found: Section) -> Section:
-        return Section(
-            path=tuple(well_formed(heading) for heading in found.path),
-            anchor=well_formed(found.anchor),
-            blocks=tuple(Block(kind=b.kind, text=well_formed(b.text)) for b in found.blocks),
-        )
-
-    def page(found: Page) -> Page:
-        return Page(
-            source=well_formed(found.source),
-            title=well_formed(found.title),
-            part=well_formed(found.part),
-            url=well_formed(found.url),
-            sections=tuple(section(s) for s in found.sections),
-        )
-
-    return replace(
-        content,
-        title=well_formed(content.title),
-        pages=tuple(page(p) for p in content.pages),
-        skipped=tuple(
-            replace(s, source=well_formed(s.source), reason=well_formed(s.reason))
-            for s in content.skipped
-        ),
-    )
-
-
 def _before(folder: Path) -> _Before:
     before = _Before()
     current = current_revision(folder)
@@ -181,35 +147,34 @@ def _before(folder: Path) -> _Before:
     return before
 
 
-def _cut(
-    content: Book, draft: Draft, before: _Before, embedder: Embedder, options: IngestOptions
-) -> IngestReport:
+def _gather(steps: Iterator[Step], draft: Draft, before: _Before) -> IngestReport:
     """Write the book's chunks into the draft, and say what was noticed on the way."""
-    now = datetime.now(UTC).replace(microsecond=0)
     marks, repeats = PageMarks(), Repeats()
-    for page in content.pages:
-        for chunk in chunk_page(
-            page, book=draft.book, count=embedder.count_tokens, options=options, now=now
-        ):
+    last: Step | None = None
+    for last in steps:
+        for chunk in last.chunks if isinstance(last, Cut) else ():
             draft.add(_dated(chunk, before))
             marks.add(chunk)
             repeats.add(chunk)
+    assert isinstance(last, Finished)
     return IngestReport(
         book=draft.book,
-        title=content.title,
-        kind=content.kind,
+        title=draft.title,
+        kind=last.kind,
         revision=draft.revision,
-        pages=len(content.pages),
-        sections=sum(len(page.sections) for page in content.pages),
+        pages=last.pages,
+        sections=last.sections,
         chunks=len(draft.keys),
         tokens=draft.tokens,
         embedded=0,
         seconds=0.0,
         changed=True,
         changes=compare(before.marks.found(), marks.found()),
-        skipped=content.skipped,
-        empty_pages=empty_pages(content),
+        skipped=last.skipped,
+        broken_links=last.broken_links,
+        empty_pages=last.empty_pages,
         duplicates=repeats.found(),
+        notes=last.notes,
     )
 
 
@@ -277,26 +242,8 @@ def _manifest(
     )
 
 
-def _fingerprint(reader: Reader, source: Path, embedder: str, options: IngestOptions) -> str:
-    """Name everything the index depends on; equal means there is nothing to do."""
-    seen = hashlib.sha256(
-        f"{__version__} {FORMAT} {reader.kind} {embedder} {options.model_dump_json()}".encode()
-    )
-    for file in reader.files(source):
-        seen.update(file.name.encode(errors="surrogateescape"))
-        try:
-            if not file.path.is_file():
-                seen.update(b"not a file")
-                continue
-            with file.path.open("rb") as data:
-                seen.update(hashlib.file_digest(data, "sha256").digest())
-        except OSError as error:
-            seen.update(f"unreadable: {error.errno}".encode())
-    return seen.hexdigest()
-
-
-def _because(content: Book) -> str:
-    failed = [skip for skip in content.skipped if skip.failed]
+def _because(report: IngestReport) -> str:
+    failed = [skip for skip in report.skipped if skip.failed]
     if not failed:
         return ""
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""

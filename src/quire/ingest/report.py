@@ -52,6 +52,8 @@ class IngestReport:
     broken_links: tuple[BrokenLink, ...] = ()
     empty_pages: tuple[str, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the author should know besides: an address that cannot be right, say."""
 
     @property
     def failed(self) -> int:

@@ -1,9 +1,14 @@
-"""Which kind of book is this?"""
+"""Which kind of book is this, and where does it end?"""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from quire.errors import UnsupportedSource
-from quire.ingest.readers import Reader
+from quire.ingest.advice import cure_for
+from quire.ingest.options import IngestOptions
+from quire.ingest.readers import Reader, SourceFile
+from quire.ingest.readers.bounds import confined
 from quire.ingest.readers.docusaurus import DocusaurusReader
 from quire.ingest.readers.epub import EpubReader
 from quire.ingest.readers.hfdocs import HfDocsReader
@@ -49,12 +54,31 @@ def find_reader(root: Path, kind: str | None = None) -> Reader:
             raise UnsupportedSource(f"{root} does not exist.")
         if root.is_dir() and next(root.iterdir(), None) is None:
             raise UnsupportedSource(f"{root} is an empty folder.")
-        for reader in READERS:
-            if reader.kind == kind or (kind is None and reader.recognises(root)):
-                return reader
+        # What a docs folder is may stand in the configuration above it.
+        with confined(root, root.resolve().parent):
+            for reader in READERS:
+                if reader.kind == kind or (kind is None and reader.recognises(root)):
+                    return reader
     except OSError as error:
         raise UnsupportedSource(f"{root} cannot be read: {error.strerror}.") from error
     raise UnsupportedSource(
         f"{root} holds no book that Quire can read: no Markdown files and no other format"
-        f" ({', '.join(KINDS)})."
+        f" ({', '.join(KINDS)}){cure_for(root)}."
     )
+
+
+@contextmanager
+def inside(reader: Reader, root: Path, options: IngestOptions) -> Iterator[None]:
+    """Let nothing be read but the book's own folder and those that the options allow."""
+    with confined(root, reader.home(root), *options.allow):
+        yield
+
+
+def list_files(reader: Reader, root: Path, options: IngestOptions) -> list[SourceFile]:
+    """Return every file whose bytes decide what the book says.
+
+    Raises:
+        UnsupportedSource: the book's configuration names a folder outside of it.
+    """
+    with inside(reader, root, options):
+        return reader.files(root)

@@ -5,6 +5,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 
+from quire.prose.unseen import TAG, unseen_ends
+
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNSEEN = re.compile(r"<(script|style|template|noscript)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.S | re.I)
@@ -14,7 +16,7 @@ _FETCHING = re.compile(
     re.I,
 )
 # All possessive or bounded: signs that open and never close are given up soon.
-_TAG = re.compile(r"<\w+\s[^>]*+>?")
+_OPENING = re.compile(r"<\w+\s[^>]*+>?")
 _ACTING = re.compile(r"\b(?:style|on\w+|src|href|background)\s*=", re.I)
 _LABEL = r"((?:[^\[\]\\]++|\\.|\[[^\[\]]*+\]){0,500}+)"
 _TARGET = r"(?:<[^<>\n]*+>|[^\s()<>]*+(?:\([^()\s]*+\)[^\s()<>]*+)*+)"
@@ -32,12 +34,10 @@ _LISTING = re.compile(
     re.S | re.M,
 )
 _UNREAD = re.compile(
-    r"<!--.*?(?:-->|\Z)"
-    r"|<(\w+)\b(?=[^<>]*?(?:display\s*:\s*none|visibility\s*:\s*hidden|\shidden\b"
-    r"|font-size\s*:\s*0))[^<>]*+>.*?(?:</\1\s*>|\Z)"
-    r"|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
-    re.S | re.I | re.M,
+    r"<!--.*?(?:-->|\Z)|(?<!\\)~~(?!~)[^~]++~~|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
+    re.S | re.M,
 )
+_TAG = re.compile(TAG)
 _BEHIND = re.compile(r"(?<=\]\()[^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?=\))")
 _NESTED = 3
 """How deep labels may hold links of their own."""
@@ -61,7 +61,7 @@ def inert(text: str) -> str:
         text = _LINK.sub(r"\1", text)
     text = _IMAGE.sub(r"\1", text)
     text = _AUTOLINK.sub(lambda found: hold(f"`{found[1]}`"), text)
-    text = _TAG.sub(_inactive, _FETCHING.sub("", text))
+    text = _OPENING.sub(_inactive, _FETCHING.sub("", text))
     # What is left of links too strange to be read must not be one for somebody else.
     text = text.replace("](", "] (")
     text = _ADDRESS.sub(lambda found: hold(f"`{found[0]}`"), text)
@@ -72,18 +72,28 @@ def inert(text: str) -> str:
 def masked(text: str) -> str:
     """Give text of the same length without what its readers do not see: it can prove nothing.
 
-    That is what stands in comments and hidden elements, and behind the words of a link.
+    That is what stands in comments and hidden elements, what is struck out, and what stands behind
+    the words of a link.
     """
-    if not any(sign in text for sign in ("](", "<", "]:")):
+    if not any(sign in text for sign in ("](", "<", "]:", "~~")):
         return text
     listings = [found.span() for found in _LISTING.finditer(text)]
 
+    def is_listed(found: re.Match[str]) -> bool:
+        place = bisect_right(listings, (found.start(), len(text)))
+        return bool(place) and found.start() < listings[place - 1][1]
+
     def blank(found: re.Match[str], ink: str) -> str:
-        before = bisect_right(listings, (found.start(), len(text)))
-        listed = before and found.start() < listings[before - 1][1]
-        return found[0] if listed else re.sub(r"[^\n]", ink, found[0])
+        return found[0] if is_listed(found) else re.sub(r"[^\n]", ink, found[0])
 
     text = _UNREAD.sub(lambda found: blank(found, " "), text)
+    tags = [tag for tag in _TAG.finditer(text) if not is_listed(tag)]
+    pieces, done = list[str](), 0
+    for start, end in sorted(unseen_ends(text, tags).items()):
+        if start >= done:
+            pieces += (text[done:start], re.sub(r"[^\n]", " ", text[start:end]))
+            done = end
+    text = "".join((*pieces, text[done:]))
     return _BEHIND.sub(lambda found: blank(found, "-"), text)
 
 

@@ -25,6 +25,10 @@ class Reader(Protocol):
         """Tell whether the folder holds this kind of book."""
         ...
 
+    def home(self, root: Path) -> Path:
+        """Return the folder that holds the book; nothing is read from outside of it."""
+        ...
+
     def files(self, root: Path) -> list[SourceFile]:
         """List every file whose bytes decide what the book says."""
         ...

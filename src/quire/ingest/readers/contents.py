@@ -10,6 +10,7 @@ import yaml
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.data import load_yaml
 from quire.ingest.readers.markdown import read_text
 
 MAX_ENTRIES = 100_000
@@ -53,7 +54,7 @@ def read_yaml(path: Path, options: IngestOptions) -> Any:
     """
     try:
         text = read_text(SourceFile(path, path.name), options)
-        return yaml.load(text, Loader=_DataLoader)  # noqa: S506 - builds plain data only
+        return load_yaml(text, _DataLoader)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         raise UnreadableFile(f"{path} is not valid YAML (line {line}).") from error

@@ -13,6 +13,9 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import check_folder
+from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.docusaurus_config import (
     CURRENT,
     DocsPlugin,
@@ -51,7 +54,6 @@ from quire.ingest.readers.markdown import (
     parse_page,
     read_start,
     read_text,
-    reporting,
     write_ids,
 )
 from quire.ingest.readers.markup import split_front_matter
@@ -136,6 +138,10 @@ class DocusaurusReader:
         """Tell whether the folder is a Docusaurus site, or the docs folder of one."""
         return _site(root) is not None
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the site, be it the one above."""
+        return _site(root) or root
+
     def files(self, root: Path) -> list[SourceFile]:
         """List what decides the pages, their addresses and their order, in every version."""
         site = _site(root) or root
@@ -177,7 +183,9 @@ class DocusaurusReader:
 
 
 def _every(site: Path, config: SiteConfig) -> Iterator[_Docs]:
+    file = config_file(site)
     for plugin in config.plugins:
+        check_folder(site / plugin.path, "path", file.name if file else "the configuration")
         names = read_versions(site, plugin)
         last = last_version(names, plugin)
         for name in names:
@@ -219,6 +227,10 @@ def _pages(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> list[
                 continue
             page = _page(docs, name, source)
             doc = _doc(docs, source, page)
+            if doc.id in pages:
+                reason = f"{name} is the same page"
+                skipped.append(Skipped(source=pages[doc.id].source, reason=reason))
+                placed = [other for other in placed if other.id != doc.id]
             pages[doc.id] = page
             placed.append(doc)
     return [replace(pages[id], part=part) for id, part in _ordered(docs, placed, options, skipped)]
@@ -228,7 +240,7 @@ def _ordered(
     docs: _Docs, placed: list[Doc], options: IngestOptions, skipped: list[Skipped]
 ) -> list[tuple[str, str]]:
     sidebars = _sidebars(docs, options, skipped)
-    categories, labels = _categories(docs), _labels(docs)
+    categories, labels = _categories(docs, options), _labels(docs, options)
     prefixes = docs.plugin.number_prefixes
     try:
         return arrange(placed, sidebars, categories, labels, prefixes=prefixes)
@@ -270,7 +282,7 @@ def _page(docs: _Docs, name: str, source: _Source) -> Page:
     slug = page_slug(source.file.name, source.front_matter, prefixes=prefixes)
     return Page(
         source=name,
-        title=str(source.front_matter.get("title") or parsed.heading or own),
+        title=scalar(source.front_matter.get("title")) or parsed.heading or own,
         part="",
         url=address(docs.config.address(*docs.route, slug)),
         sections=parsed.sections,
@@ -285,15 +297,15 @@ def _doc(docs: _Docs, source: _Source, page: Page) -> Doc:
     return Doc(
         id=page_id(name, front_matter, prefixes=prefixes),
         name=name,
-        label=str(front_matter.get("sidebar_label") or page.title),
+        label=scalar(front_matter.get("sidebar_label")) or page.title,
         position=number if position is None else position,
         index=is_index(name),
     )
 
 
-def _categories(docs: _Docs) -> dict[str, Category]:
+def _categories(docs: _Docs, options: IngestOptions) -> dict[str, Category]:
     folders = {file.parent for file in docs.folder.rglob("_category_.*")}
-    return {f.relative_to(docs.folder).as_posix(): read_category(f) for f in folders}
+    return {f.relative_to(docs.folder).as_posix(): read_category(f, options) for f in folders}
 
 
 def _sidebars(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> object:
@@ -310,11 +322,11 @@ def _sidebars(docs: _Docs, options: IngestOptions, skipped: list[Skipped]) -> ob
     return sidebars
 
 
-def _labels(docs: _Docs) -> Translate:
+def _labels(docs: _Docs, options: IngestOptions) -> Translate:
     file = docs.translations.with_name(f"{docs.translations.name}.json")
     try:
-        said = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        said = json.loads(read_text(SourceFile(file, file.name), options))
+    except (UnreadableFile, ValueError, RecursionError):
         said = {}
 
     def translate(sidebar: str, label: str) -> str:

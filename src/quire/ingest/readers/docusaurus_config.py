@@ -11,8 +11,10 @@ from typing import Literal
 
 from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
+from quire.ingest.readers import SourceFile
 from quire.ingest.readers.javascript import find_object, read_module
 from quire.ingest.readers.jsscope import UNKNOWN
+from quire.ingest.readers.markdown import read_text
 
 CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
 CURRENT = "current"
@@ -116,8 +118,9 @@ def read_versions(site: Path, plugin: DocsPlugin) -> list[str]:
     """Give the versions of a set of pages, newest first, `current` among them."""
     file = site / plugin.named("versions.json")
     try:
-        found = json.loads(file.read_text("utf-8")) if plugin.versioned else []
-    except (OSError, ValueError, RecursionError):
+        text = read_text(SourceFile(file, file.name), IngestOptions()) if plugin.versioned else "[]"
+        found = json.loads(text)
+    except (UnreadableFile, ValueError, RecursionError):
         found = []
     names = [n for n in found if isinstance(n, str) and n] if isinstance(found, list) else []
     if plugin.include_current and CURRENT not in names:
@@ -163,8 +166,8 @@ def _locale(data: Data, options: IngestOptions, notes: list[str]) -> Locale:
     name = options.locale or default
     own = _table(_table(i18n.get("localeConfigs")).get(name))
     listed = i18n.get("locales")
-    if name != default and isinstance(listed, list) and UNKNOWN not in listed:
-        known = [str(each) for each in listed]
+    if name != default and isinstance(listed, list) and not any(each is UNKNOWN for each in listed):
+        known = [each for each in listed if isinstance(each, str)]
         if name not in known:
             raise UnsupportedSource(f"The book has no locale {name!r}: use {' or '.join(known)}.")
     base = f"/{(_text(data, 'baseUrl', notes) or '/').strip('/')}/"
@@ -212,13 +215,13 @@ def _plugin(options: Data, site: Path, notes: list[str]) -> DocsPlugin:
         route="docs" if route is None else route,
         sidebars=_relative(sidebars, site) if isinstance(sidebars, str) and sidebars else None,
         has_sidebars=sidebars is not False,
-        include=_texts(options.get("include")),
-        exclude=_texts(options.get("exclude")),
+        include=_texts(options, "include", notes),
+        exclude=_texts(options, "exclude", notes),
         number_prefixes=options.get("numberPrefixParser") is not False,
         versioned=options.get("disableVersioning") is not True,
         include_current=options.get("includeCurrentVersion") is not False,
         last_version=_text(options, "lastVersion", notes),
-        only_versions=_texts(options.get("onlyIncludeVersions")),
+        only_versions=_texts(options, "onlyIncludeVersions", notes),
         version_paths={name: path for name, path in paths.items() if isinstance(path, str)},
     )
 
@@ -239,10 +242,14 @@ def _text(data: Data, name: str, notes: list[str]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _texts(value: object) -> tuple[str, ...] | None:
-    return (
-        tuple(str(v) for v in value) if isinstance(value, list) and UNKNOWN not in value else None
-    )
+def _texts(data: Data, name: str, notes: list[str]) -> tuple[str, ...] | None:
+    value = data.get(name)
+    if not isinstance(value, list) or any(each is UNKNOWN for each in value):
+        return None
+    texts = tuple(each for each in value if isinstance(each, str))
+    if len(texts) < len(value):
+        notes.append(f"`{name}`, which should be a list of texts; what is no text is left out")
+    return texts
 
 
 def _flag(data: Data, name: str, notes: list[str]) -> bool | None:

@@ -8,7 +8,7 @@ from markdown_it.token import Token
 from quire.ingest.readers.headings import GithubSlugger
 from quire.ingest.readers.inlinetext import inline_text
 from quire.ingest.readers.markdown import Dialect
-from quire.ingest.readers.markup import BRACES, TAG
+from quire.prose.unseen import BRACES, TAG
 
 _CODE = r"(?<!`)(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`)"
 # `a:b` is a directive to Docusaurus; it is shown, but only after ids have been made.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quire.ingest.readers.includes import Includes, in_fences
-from quire.ingest.readers.markup import BRACES, CODE, split_front_matter
+from quire.ingest.readers.markup import CODE, split_front_matter
+from quire.prose.unseen import BRACES
 
 _IMPORT = re.compile(
     r"import\s+([A-Za-z_$][\w$]*)(?:\s*,\s*\{[^}]*\})?\s+from\s+(['\"])([^'\"]+\.mdx?)\2"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from quire.ingest.readers.data import scalar
+
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$", re.A)
 # Dates and version numbers look like prefixes but are names.
 _NOT_PREFIX = re.compile(r"^\d+[-_.]\d+", re.A)
@@ -58,12 +60,12 @@ def _names(name: str, front_matter: Mapping[str, Any], prefixes: bool) -> tuple[
     path = PurePosixPath(name)
     strip = prefixes and front_matter.get("parse_number_prefixes") is not False
     parts = [split_prefix(p)[1] if strip else p for p in (*path.parent.parts, path.stem)]
-    given = front_matter.get("id")
-    return parts[:-1], str(given) if given else parts[-1]
+    return parts[:-1], scalar(front_matter.get("id")) or parts[-1]
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
     made = ""
+    pattern = re.sub(r"(?:\*\*/){2,}", "**/", pattern)  # says the same, and is matched at once
     for part in re.split(r"(\*\*/|\*\*|\*|\?|\{[^{}]*\})", pattern.removeprefix("./")):
         if part.startswith("{"):
             made += "(?:" + "|".join(map(re.escape, part[1:-1].split(","))) + ")"

@@ -4,10 +4,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from quire.domain import Book, Page, Skipped
-from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.archive import Archive
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.folder import address, check_size
 from quire.ingest.readers.onefile import OneFileReader
 
@@ -34,15 +34,12 @@ def read_epub(file: SourceFile, options: IngestOptions) -> Book:
         title = package.title or PurePosixPath(file.name).stem
         for name in package.spine:
             source = f"{file.name}/{name}"
-            try:
+            with reporting(source, skipped):
                 page = _read_chapter(archive, (file.name, name), package, pages, options)
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=source, reason=str(error)))
-                continue
-            if page.sections:
-                pages.append(page)
-            else:
-                skipped.append(Skipped(source=source, reason="has no text", failed=False))
+                if page.sections:
+                    pages.append(page)
+                else:
+                    skipped.append(Skipped(source=source, reason="has no text", failed=False))
     return Book(title=title, kind="epub", pages=tuple(pages), skipped=tuple(skipped))
 
 
@@ -55,11 +52,12 @@ def _read_chapter(
 ) -> Page:
     from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmltext import read_sections
-    from quire.ingest.readers.htmltree import clear, parse_xhtml
+    from quire.ingest.readers.htmltree import clear, ids_of, parse_xhtml
 
     file, name = where
     data = archive.read(name, limit=options.max_page_bytes, setting="QUIRE_INGEST__MAX_PAGE_BYTES")
     tree = parse_xhtml(data)
+    ids = ids_of(tree)
     settle_math(tree)
     body = next(tree.iter("body"), tree)
     clear(body, site=False)
@@ -77,6 +75,7 @@ def _read_chapter(
         part=_part(lines),
         url=url,
         sections=parsed.sections,
+        ids=ids,
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from quire.domain import Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import check_inside, leave_out_links
 
 
 def address(name: str) -> str:
@@ -33,6 +34,8 @@ def files_below(
 
     for folder, folders, names in os.walk(root, onerror=report):
         here = Path(folder)
+        if skipped is not None:
+            skipped += leave_out_links(here, folders, root)
         folders[:] = sorted(
             f for f in folders if not f.startswith((".", "_")) and f != "node_modules"
         )
@@ -45,8 +48,10 @@ def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
     """Make sure that a file is an ordinary one of sensible size.
 
     Raises:
-        UnreadableFile: it is larger than the `setting` allows, or cannot be opened.
+        UnreadableFile: it is larger than the `setting` allows, outside the book, or cannot be
+            opened.
     """
+    check_inside(file.path)
     try:
         status = file.path.stat()
         with file.path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():

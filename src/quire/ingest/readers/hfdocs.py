@@ -8,7 +8,9 @@ from urllib.parse import quote
 from quire.domain import Book, Page, Skipped
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.contents import Chapter, once, read_yaml, walk_contents
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.headings import AsciiSlugger, split_bracketed_id
 from quire.ingest.readers.includes import in_fences
 from quire.ingest.readers.markdown import (
@@ -17,7 +19,6 @@ from quire.ingest.readers.markdown import (
     parse_page,
     read_start,
     read_text,
-    reporting,
 )
 
 _TOCTREE = "_toctree.yml"
@@ -70,6 +71,10 @@ class HfDocsReader:
     def recognises(self, root: Path) -> bool:
         """Tell whether there is a `_toctree.yml`, or pages only doc-builder would understand."""
         return root.is_dir() and _home(root) is not None
+
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the table of contents and the pages."""
@@ -132,19 +137,19 @@ def _file_of(local: str, files: set[str]) -> str:
 
 def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
     if isinstance(entry, dict):
-        title, local = str(entry.get("title") or ""), entry.get("local")
-        yield title, str(local) if local else None, entry.get("sections")
+        local = scalar(entry.get("local"))
+        yield scalar(entry.get("title")), local or None, entry.get("sections")
 
 
 def _page(chapter: Chapter, file: SourceFile, options: IngestOptions) -> Page:
     text = read_text(file, options)
     parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
     local = PurePosixPath(file.name).with_suffix("").as_posix()
-    title = chapter.title or parsed.front_matter.get("title") or parsed.heading
+    title = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
     site = (options.site_url or "").rstrip("/")
     return Page(
         source=file.name,
-        title=str(title or PurePosixPath(local).name),
+        title=title or PurePosixPath(local).name,
         part=chapter.part,
         url=f"{site}/{quote(local)}",
         sections=parsed.sections,

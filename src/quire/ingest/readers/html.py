@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
@@ -12,8 +13,9 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.folder import files_below, read_bytes
-from quire.ingest.readers.markdown import markdown_files
+from quire.ingest.readers.markdown import markdown_files, read_start
 
 if TYPE_CHECKING:
     from quire.ingest.readers.htmlsite import PageFacts
@@ -25,7 +27,7 @@ _MACHINE_MADE = re.compile(
 )
 _OPENS = re.compile(r"(?:^|/)index(?:\.[a-z]{2}(?:[-_]\w+)?)?\.x?html?$")
 _HEAD = 100_000
-_TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class HtmlReader:
         built = (root / "index.html").is_file() or (root / "sitemap.xml").is_file()
         return pages > 0 and (sources == 0 or (built and pages >= sources))
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages, and the maps that order them."""
         return [*files_below(root, ENDINGS), *_sitemaps(root)]
@@ -65,12 +71,10 @@ class HtmlReader:
         site = _site(root, files, tree, options)
         read: dict[str, tuple[Page, PageFacts]] = {}
         for file in files:
-            try:
+            with reporting(file.name, skipped):
                 read[file.name] = _read_page(file, site, options)
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=file.name, reason=str(error)))
         kept = _listed(read, skipped)
-        pages = _ordered(root, kept, (index, tree))
+        pages = _ordered(root, kept, (index, tree), options)
         title = (
             site.name or next((text_of(e) for e in tree.iter("title")), "")
             if tree is not None
@@ -84,6 +88,13 @@ def _sitemaps(root: Path) -> list[SourceFile]:
     if root.is_file():
         return []
     return [SourceFile(path, path.name) for path in sorted(root.glob("sitemap*.xml"))]
+
+
+def _maps(root: Path, options: IngestOptions) -> Iterator[bytes]:
+    limit = options.max_file_bytes
+    for file in _sitemaps(root):
+        with suppress(UnreadableFile):  # an order that cannot be read is no loss of text
+            yield read_bytes(file, limit=limit, setting="QUIRE_INGEST__MAX_FILE_BYTES")
 
 
 def _bytes(file: SourceFile, options: IngestOptions) -> bytes:
@@ -111,12 +122,8 @@ def _site(
 
     titles: list[str] = []
     for file in files if root.is_dir() else ():
-        try:
-            with file.path.open("rb") as data:
-                found = _TITLE.search(data.read(_HEAD))
-        except OSError:
-            continue
-        titles += [fold(unescape(found[1].decode("utf-8", "replace")))] if found else []
+        found = _TITLE.search(read_start(file.path, _HEAD))
+        titles += [fold(unescape(found[1]))] if found else []
     bare = index is not None and links_without_ending(index, [file.name for file in files])
     return _Site(site_name(titles), options.site_url or "", bare)
 
@@ -125,10 +132,10 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
     from quire.ingest.readers.htmlmath import settle_math
     from quire.ingest.readers.htmlsite import facts_of, page_address, without_site
     from quire.ingest.readers.htmltext import read_sections
-    from quire.ingest.readers.htmltree import main_content, parse_html
+    from quire.ingest.readers.htmltree import ids_of, main_content, parse_html
 
     tree = parse_html(_bytes(file, options))
-    facts = facts_of(tree)
+    facts, ids = facts_of(tree), ids_of(tree)
     settle_math(tree)
     address = page_address(file.name, facts.base or site.root, bare=site.bare)
     url = facts.canonical or address
@@ -144,6 +151,7 @@ def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[
         part=facts.part,
         url=url,
         sections=parsed.sections,
+        ids=ids,
     )
     # A canonical address that every page gives says nothing about any of them.
     return page, replace(facts, base=address)
@@ -180,6 +188,7 @@ def _ordered(
     root: Path,
     kept: "dict[str, tuple[Page, PageFacts]]",
     index: "tuple[str, Element | None]",
+    options: IngestOptions,
 ) -> list[Page]:
     from quire.ingest.readers.htmlsite import (
         Addresses,
@@ -191,8 +200,7 @@ def _ordered(
 
     addresses = Addresses(kept)
     by_url = {page.url: name for name, (page, _) in kept.items()}
-    maps = [file.path.read_bytes() for file in _sitemaps(root)]
-    first = sitemap_order(maps, addresses)
+    first = sitemap_order(_maps(root, options), addresses)
     start, tree = index
     if not first and tree is not None:
         first = navigation_order(tree, start, addresses)

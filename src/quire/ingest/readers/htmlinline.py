@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 from quire.ingest.readers.escape import escape_block, escape_words
 from quire.ingest.readers.htmlmath import MATH
 from quire.ingest.readers.htmltree import Element, class_of, epub_type, name_of, visible
+from quire.prose.addresses import is_harmful
 
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 # Never past the next opening, so that openings without an end are given up at once.
@@ -15,9 +16,8 @@ _TEX = re.compile(r"\\\(((?:(?!\\\().)+?)\\\)|\\\[((?:(?!\\\[).)+?)\\\]")
 _SUPER = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _BREAK = "\x0b"
 # Marks are set at the end, when it is known what stands beside them.
-_STRONG, _EM, _STRIKE = ("\x01", "\x02"), ("\x03", "\x04"), ("\x05", "\x06")
+_STRONG, _EM = ("\x01", "\x02"), ("\x03", "\x04")
 _PAIRS = (
-    (re.compile("\x05(\\s*)([^\x05\x06]*?)(\\s*)\x06"), "~~"),
     (re.compile("(?<!\\w)\x03(\\s*)([^\x03\x04]*?)(\\s*)\x04(?!\\w)"), "*"),
     (re.compile("\x01(\\s*)([^\x01\x02]*?)(\\s*)\x02"), "**"),
 )
@@ -37,7 +37,6 @@ class Inline:
             **dict.fromkeys(code, self._code),
             **dict.fromkeys(("strong", "b"), lambda e: self._between(e, _STRONG)),
             **dict.fromkeys(("em", "i", "cite", "var", "dfn"), lambda e: self._between(e, _EM)),
-            **dict.fromkeys(("del", "s", "strike"), lambda e: self._between(e, _STRIKE)),
             "a": self._link,
             "img": self._image,
             "br": lambda _: _BREAK,
@@ -52,7 +51,7 @@ class Inline:
         raw = _SPACE.sub(" ", raw)
         for pattern, mark in _PAIRS:
             raw = pattern.sub(partial(_marked, mark), raw)
-        raw = re.sub("[\x01-\x06]", "", raw)
+        raw = re.sub("[\x01-\x04]", "", raw)
         lines = (_SPACE.sub(" ", part).strip() for part in raw.split(_BREAK))
         return "\n".join(line for line in lines if line)
 
@@ -96,7 +95,7 @@ class Inline:
             whole = urljoin(self._base, href.strip()) if self._base else href.strip()
         except ValueError:
             return ""
-        if whole.lower().startswith(("javascript:", "data:", "vbscript:")):
+        if is_harmful(whole):
             return ""
         for char, code in ((" ", "%20"), ("(", "%28"), (")", "%29"), ("<", "%3C"), ("\n", "")):
             whole = whole.replace(char, code)

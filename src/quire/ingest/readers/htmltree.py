@@ -7,6 +7,7 @@ import re
 from lxml import etree
 
 from quire.errors import UnreadableFile
+from quire.prose.unseen import is_unseen
 
 Element = etree._Element
 _DEEPEST = 100
@@ -19,6 +20,7 @@ _CONTROL = re.compile(
 )
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
+_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 _MAIN = (
@@ -56,7 +58,6 @@ _FURNITURE = re.compile(
     r"|theme-doc-footer|boring)(?=\s|$)"
 )
 _KEPT_ASIDE = re.compile(r"\b(?:admonition|callout|alert|note|tip|warning|footnotes?|topic)\b")
-_HIDDEN_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 
@@ -83,6 +84,13 @@ def text_of(element: Element) -> str:
 def class_of(element: Element) -> str:
     """Give the element's classes as they are written."""
     return element.get("class") or ""
+
+
+def ids_of(tree: Element) -> frozenset[str]:
+    """Return every id in a page, on whatever element; a link may lead to any of them."""
+    return frozenset(
+        value for e in tree.iter() for n in ("id", "name", _XML_ID) if (value := e.get(n))
+    )
 
 
 def epub_type(element: Element) -> str:
@@ -286,9 +294,9 @@ def _inside_quote(element: Element) -> bool:
 
 
 def _hidden(element: Element) -> bool:
-    if element.get("role") == "tabpanel":
-        return False  # shown as soon as the reader picks the tab
-    if element.get("hidden") is not None and element.get("hidden") != "until-found":
-        return True
-    shown = element.get("aria-hidden") != "true"
-    return not shown or bool(_HIDDEN_STYLE.search(element.get("style") or ""))
+    # Formulas and icons stand a second time for those who see them.
+    twice = element.get("aria-hidden") == "true" and element.get("role") != "tabpanel"
+    said = {str(name).lower(): str(value) for name, value in element.attrib.items()}
+    above = element.iterancestors() if "color" in said.get("style", "") else ()
+    coloured = any("background" in (e.get("style") or "") for e in above)
+    return twice or is_unseen(name_of(element), said, on_colour=coloured)

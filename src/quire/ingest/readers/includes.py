@@ -10,6 +10,7 @@ from quire.domain import Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import OUTSIDE, is_inside
 from quire.ingest.readers.markdown import read_text
 
 MAX_DEPTH = 10
@@ -59,8 +60,8 @@ class Includes:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError):
             return "has no possible path"
-        if not any(real.is_relative_to(folder.resolve()) for folder in self.folders):
-            return "lies outside the book's folder"
+        if not is_inside(real, *self.folders):
+            return OUTSIDE
         if real in stack:
             return "includes itself"
         return "is included too deeply" if len(stack) > MAX_DEPTH else None

@@ -11,6 +11,7 @@ from tree_sitter import Language, Node, Parser
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import is_inside
 from quire.ingest.readers.jsscope import UNKNOWN, Function, Scope, text_of
 from quire.ingest.readers.jsvalues import call, declare, evaluate, function
 from quire.ingest.readers.markdown import read_text
@@ -47,7 +48,7 @@ class Modules:
         start = (file.parent / name).resolve()
         places = (Path(f"{start}{ending}") for ending in _ENDINGS)
         found = next((place for place in places if place.is_file()), None)
-        return found if found and found.is_relative_to(self.top.resolve()) else None
+        return found if found and is_inside(found, self.top) else None
 
     def exports(self, file: Path) -> dict[str, object]:
         """Give what a module exports, by name; what it exports as a whole is its `default`."""

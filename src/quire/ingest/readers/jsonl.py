@@ -11,7 +11,8 @@ from quire.domain import Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.markdown import parse_blocks, read_text, reporting
+from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.markdown import parse_blocks, read_text
 from quire.prose.plain import well_formed
 
 _ENDINGS = (".jsonl", ".ndjson")
@@ -37,6 +38,10 @@ class JsonlReader:
             return root.suffix in _ENDINGS
         found = [path for path in root.iterdir() if not path.name.startswith(".")]
         return bool(found) and all(path.suffix in _ENDINGS and path.is_file() for path in found)
+
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the files."""

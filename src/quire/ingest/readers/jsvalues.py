@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.jsscope import UNKNOWN, Function, Scope, text_of
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
@@ -182,7 +183,7 @@ def _object(node: Node, scope: Scope) -> object:
 
 def _key(node: Node, scope: Scope) -> str:
     if node.type == "computed_property_name":
-        return str(evaluate(node.named_children[0], scope))
+        return scalar(evaluate(node.named_children[0], scope))
     return str(_string(node, scope)) if node.type == "string" else text_of(node)
 
 
@@ -209,7 +210,9 @@ def _member_expression(node: Node, scope: Scope) -> object:
 
 def _subscript(node: Node, scope: Scope) -> object:
     owner, index = node.child_by_field_name("object"), node.child_by_field_name("index")
-    return _member(evaluate(owner, scope), str(evaluate(index, scope))) if owner and index else None
+    if not owner or not index:
+        return None
+    return _member(evaluate(owner, scope), scalar(evaluate(index, scope)))
 
 
 def _inside(node: Node, scope: Scope) -> object:

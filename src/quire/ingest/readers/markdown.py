@@ -5,7 +5,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +19,9 @@ from quire.domain import Block, BlockKind, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import check_inside, is_inside, leave_out_links
+from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.headings import GithubSlugger, Slugger, split_explicit_id
 from quire.ingest.readers.markup import split_front_matter, strip_markup
 from quire.prose.plain import inline_plain
@@ -108,9 +110,7 @@ def parse_page(
         heading, sections = _sections(body, source, dialect, title, mdx=mdx)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
-    if not title and front_matter.get("title"):
-        title = str(front_matter["title"])
-    name = title or heading
+    name = title or scalar(front_matter.get("title")) or heading
     return ParsedPage(
         front_matter=front_matter,
         heading=heading,
@@ -251,15 +251,6 @@ def _block(token: Token | None, text: str) -> Block | None:
     return Block(kind=kind, text=text if kind in ("code", "list") else text.strip())
 
 
-@contextmanager
-def reporting(source: str, skipped: list[Skipped]) -> Iterator[None]:
-    """Note why a file cannot be read, and go on with the next."""
-    try:
-        yield
-    except UnreadableFile as error:
-        skipped.append(Skipped(source=source, reason=str(error)))
-
-
 def markdown_files(
     root: Path,
     skipped: list[Skipped] | None = None,
@@ -277,14 +268,10 @@ def markdown_files(
             where = Path(error.filename).relative_to(root).as_posix()
             skipped.append(Skipped(source=where, reason=f"cannot be opened: {error.strerror}"))
 
-    for folder, folders, names in os.walk(root, onerror=report):
+    for folder, folders, names in os.walk(root, onerror=report) if is_inside(root) else ():
         here = Path(folder)
-        for name in sorted(folders):
-            if (here / name).is_symlink() and skipped is not None:
-                where = (here / name).relative_to(root).as_posix()
-                skipped.append(
-                    Skipped(source=where, reason="link to a folder, not followed", failed=False)
-                )
+        if skipped is not None:
+            skipped += leave_out_links(here, folders, root)
         folders[:] = sorted(f for f in folders if not f.startswith(private) and f != "node_modules")
         for name in sorted(names):
             if name.endswith(endings) and not name.startswith(private):
@@ -295,7 +282,7 @@ def markdown_files(
 def read_start(path: Path, size: int) -> str:
     """Give how a file begins; of one that cannot be opened, nothing."""
     try:
-        if not path.is_file():
+        if not path.is_file() or not is_inside(path):
             return ""
         with path.open("rb") as data:
             return data.read(size).decode("utf-8", "replace")
@@ -307,8 +294,9 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
     """Read one file as text.
 
     Raises:
-        UnreadableFile: it is too large, not text, or cannot be opened.
+        UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
     """
+    check_inside(file.path)
     try:
         status = file.path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -345,6 +333,10 @@ class MarkdownReader:
         """Tell whether there is any Markdown below `root`."""
         return next(markdown_files(root), None) is not None
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the Markdown files."""
         return list(markdown_files(root))
@@ -365,7 +357,7 @@ def _page(file: SourceFile, options: IngestOptions) -> Page:
     site = (options.site_url or "").rstrip("/")
     return Page(
         source=file.name,
-        title=str(parsed.front_matter.get("title") or parsed.heading or Path(file.name).stem),
+        title=scalar(parsed.front_matter.get("title")) or parsed.heading or Path(file.name).stem,
         part="",
         url=f"{site}/{Path(file.name).with_suffix('').as_posix()}",
         sections=parsed.sections,

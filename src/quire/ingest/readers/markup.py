@@ -1,6 +1,7 @@
 """What is not text in Markdown and MDX: front matter, comments, imports, tags."""
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +9,12 @@ from typing import Any
 import yaml
 
 from quire.errors import UnreadableFile
+from quire.ingest.readers.data import load_yaml
 from quire.ingest.readers.headings import split_explicit_id
+from quire.prose.unseen import BRACES, RAW, TAG, unseen_ends
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
-BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
-# Possessive, so that a tag that never ends is given up at once.
-TAG = rf"</?[A-Za-z][\w.:-]*+(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?/?>|</?>"
 # Bounded: what opens a thousand times and never closes must not be searched for each time.
 CODE = (
     rf"{_FENCED}"
@@ -30,6 +30,8 @@ _MARKUP = (
     r".*?(?=\n[ \t]*\n(?![ \t)\]}])|\Z)))"
     rf"|(?P<tag>{TAG})"
 )
+_ATTRIBUTES = rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?(?<!/)>"
+_RAW = rf"<(?P<rawname>{'|'.join(RAW)})\b{_ATTRIBUTES}.*?(?:</(?P=rawname)\s*>|\Z)"
 # What a listing or a figure is called is text of the page, though it stands in a tag.
 _CAPTION = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
 _DIVIDING = re.compile(
@@ -37,8 +39,10 @@ _DIVIDING = re.compile(
     r"|option|section|TabItem)\b",
     re.I,
 )
-_MD = re.compile(_MARKUP, re.S | re.M)
-_MDX = re.compile(rf"{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){BRACES})", re.S | re.M)
+_MD = re.compile(rf"(?P<raw>(?i:{_RAW}))|{_MARKUP}", re.S | re.M)
+_MDX = re.compile(
+    rf"(?P<raw>{_RAW})|{_MARKUP}|(?P<expression>(?<!\\)(?!\{{\#){BRACES})", re.S | re.M
+)
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
@@ -51,10 +55,13 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     if not found:
         return {}, text
     try:
-        data = yaml.safe_load(found[1])
+        data = load_yaml(found[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
-        raise UnreadableFile(f"front matter is not valid YAML (line {line})") from error
+        if mark := getattr(error, "problem_mark", None):
+            why = f"is not valid YAML (line {mark.line + 2})"
+        else:
+            why = f"cannot be read: {error}"
+        raise UnreadableFile(f"front matter {why}") from error
     if data is not None and not isinstance(data, dict):
         raise UnreadableFile("front matter is not a list of `name: value` lines")
     return data or {}, "\n" * found[0].count("\n") + text[found.end() :]
@@ -63,18 +70,14 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) -> str:
     """Remove comments, imports and tags but keep the text inside them, and every line number.
 
-    `code` names the characters, from and to, that are indented code and stay as they are.
+    What readers of the page do not see, or see struck out, goes with its tags. `code` names the
+    characters, from and to, that are indented code and stay as they are.
 
     Raises:
         UnreadableFile: a comment is never closed, so what is text cannot be told.
     """
 
     def keep(match: re.Match[str]) -> str:
-        if match["code"] is not None or match["math"] is not None:
-            return match[0]
-        place = bisect_right(code, (match.start(), len(text)))
-        if place and match.start() < code[place - 1][1]:
-            return match[0]
         if match["open"] is not None:
             line = text.count("\n", 0, match.start()) + 1
             raise UnreadableFile(f"the comment opened in line {line} is never closed")
@@ -85,7 +88,27 @@ def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) 
         shown = _shown(text, match) if match["tag"] is not None else ""
         return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
 
-    return (_MDX if mdx else _MD).sub(keep, text)
+    found = [
+        match
+        for match in (_MDX if mdx else _MD).finditer(text)
+        if match["code"] is None and match["math"] is None and not _in_code(match.start(), code)
+    ]
+    ends = unseen_ends(text, [match for match in found if match["tag"] is not None], jsx=mdx)
+    pieces: list[str] = []
+    done = 0
+    for match in found:
+        if match.start() < done:
+            continue  # in what is not seen
+        end = ends.get(match.start())
+        pieces.append(text[done : match.start()])
+        pieces.append(keep(match) if end is None else "\n" * text.count("\n", match.start(), end))
+        done = max(match.end(), end or 0)
+    return "".join((*pieces, text[done:]))
+
+
+def _in_code(place: int, code: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_right(code, (place, sys.maxsize))
+    return bool(before) and place < code[before - 1][1]
 
 
 def _shown(text: str, tag: re.Match[str]) -> str:

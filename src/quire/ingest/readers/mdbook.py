@@ -17,11 +17,14 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import check_folder
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.contents import Chapter, once
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.headings import MdBookSlugger, split_attributes
 from quire.ingest.readers.includes import Includes, in_fences, select_lines
 from quire.ingest.readers.inlinetext import inline_text
-from quire.ingest.readers.markdown import Dialect, parse_page, read_text, reporting
+from quire.ingest.readers.markdown import Dialect, parse_page, read_text
 from quire.ingest.readers.markup import strip_markup
 from quire.prose.plain import inline_plain
 
@@ -175,6 +178,10 @@ class MdBookReader:
             return False
         return any((root / name).is_file() for name in (_CONFIG, _SUMMARY, f"src/{_SUMMARY}"))
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book, be it the one above."""
+        return _home(root)
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the summary, its chapters, and every file they include."""
         options = IngestOptions()
@@ -212,21 +219,31 @@ def _own_title(heading: str | None) -> str | None:
     return None if (heading or "").lower() in ("summary", "table of contents") else heading
 
 
-def _layout(root: Path, options: IngestOptions) -> _Layout:
+def _is_source(root: Path) -> bool:
+    """Whether the folder is the one with the chapters, not the one with the configuration."""
+    return (root / _SUMMARY).is_file() and not (root / _CONFIG).is_file()
+
+
+def _home(root: Path) -> Path:
     # `src` stands for its book, as mdBook always lays one out.
-    beside = (root / _SUMMARY).is_file() and not (root / _CONFIG).is_file()
-    home = root.resolve().parent if beside and root.resolve().name == "src" else root
+    named = root.resolve().name == "src" and _is_source(root)
+    return root.resolve().parent if named else root
+
+
+def _layout(root: Path, options: IngestOptions) -> _Layout:
+    home = _home(root)
     config = _read_config(home, options)
     book = _table(config, "book")
-    src = home / str(book.get("src") or "src")
-    if beside or not (src / _SUMMARY).is_file():
+    src = home / (scalar(book.get("src")) or "src")
+    check_folder(src, "src", _CONFIG)
+    if _is_source(root) or not (src / _SUMMARY).is_file():
         src = root
     html = _table(_table(config, "output"), "html")
     return _Layout(
         home=home,
         src=src,
-        title=str(book.get("title") or ""),
-        site=(options.site_url or str(html.get("site-url") or "")).rstrip("/"),
+        title=scalar(book.get("title")),
+        site=(options.site_url or scalar(html.get("site-url"))).rstrip("/"),
         smart=html.get("smart-punctuation") is not False,
     )
 

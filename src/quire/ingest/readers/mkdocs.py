@@ -12,7 +12,10 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import check_folder
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.contents import Chapter, once, read_yaml, walk_contents
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.headings import TocSlugger, split_attributes
 from quire.ingest.readers.includes import Includes, in_fences, select_lines
 from quire.ingest.readers.markdown import (
@@ -20,7 +23,6 @@ from quire.ingest.readers.markdown import (
     markdown_files,
     parse_page,
     read_text,
-    reporting,
 )
 
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
@@ -31,6 +33,9 @@ _MAX_LEVEL = 40
 _UNFOLDED = re.compile(
     r"(?P<indent> *+)(?:(?:!!!|\?\?\?\+?)[ ]*+(?P<kind>[\w-]+)(?P<classes>[\w \t-]*+)"
     r"(?:\"(?P<title>[^\n]*)\")?|===[+!]?[ ]+\"(?P<tab>[^\n]*)\")$"
+)
+_SHORT_CODE = re.compile(
+    r"^([ \t]*#{1,6})[ \t]+<!--[ \t]*[\w-]+:[\w-]+[ \t]+([^\s{}<>]+)[ \t]*-->[ \t]*$"
 )
 _SNIPPET = re.compile(
     r"^(?P<indent>[ \t]*)(?P<escape>;?)-+8<-+(?:"
@@ -68,7 +73,16 @@ def unfold(body: str) -> str:
     lines = [
         re.sub(r"^[ \t]*\t", lambda lead: lead[0].expandtabs(4), line) for line in body.split("\n")
     ]
-    return "\n".join(_unfold(lines))
+    return "\n".join(_unfold(_named(lines)))
+
+
+def _named(lines: list[str]) -> list[str]:
+    """Give a title and an id to headings that a hook fills in: `## <!-- md:setting a.b -->`."""
+    fenced = [info is not None for _, info in in_fences(lines)]
+    return [
+        line if inside else _SHORT_CODE.sub(r"\1 \2 {#\2}", line)
+        for line, inside in zip(lines, fenced, strict=True)
+    ]
 
 
 def _unfold(lines: list[str], level: int = 0) -> list[str]:
@@ -161,6 +175,10 @@ class MkDocsReader:
         """Tell whether there is a `mkdocs.yml`."""
         return root.is_dir() and any((root / name).is_file() for name in _CONFIGS)
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the pages, and the snippets they draw in."""
         options = IngestOptions()
@@ -197,12 +215,13 @@ def _site(root: Path, options: IngestOptions) -> _Site:
     path = next((root / name for name in _CONFIGS if (root / name).is_file()), None)
     loaded = read_yaml(path, options) if path else {}
     config: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
-    docs = root / str(config.get("docs_dir") or "docs")
+    docs = root / (scalar(config.get("docs_dir")) or "docs")
+    check_folder(docs, "docs_dir", path.name if path else _CONFIGS[0])
     return _Site(
         home=root,
         docs=docs if docs.is_dir() else root,
-        title=str(config.get("site_name") or root.resolve().name),
-        url=(options.site_url or str(config.get("site_url") or "")).rstrip("/"),
+        title=scalar(config.get("site_name")) or root.resolve().name,
+        url=(options.site_url or scalar(config.get("site_url"))).rstrip("/"),
         folder_urls=config.get("use_directory_urls") is not False,
         nav=config.get("nav"),
         snippets=(root, docs, *_snippet_folders(root, config.get("markdown_extensions"))),
@@ -213,7 +232,8 @@ def _snippet_folders(root: Path, extensions: object) -> list[Path]:
     listed = extensions if isinstance(extensions, list) else [extensions]
     options = (item.get("pymdownx.snippets") for item in listed if isinstance(item, dict))
     named = next((found.get("base_path") for found in options if isinstance(found, dict)), None)
-    return [root / str(name) for name in (named if isinstance(named, list) else [named]) if name]
+    names = map(scalar, named if isinstance(named, list) else [named])
+    return [root / name for name in names if name]
 
 
 def _pages(site: _Site, skipped: list[Skipped] | None = None) -> list[SourceFile]:
@@ -246,9 +266,9 @@ def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
         if isinstance(target, str):
             # Links to other sites, and to anything that is not a page, have no text of their own.
             if target.endswith(_ENDINGS) and "://" not in target:
-                yield str(title or ""), os.path.normpath(target), None
+                yield scalar(title), os.path.normpath(target), None
         else:
-            yield str(title or ""), None, target
+            yield scalar(title), None, target
 
 
 def _label(folder: str) -> str:
@@ -268,10 +288,10 @@ def _includes(site: _Site, file: SourceFile, options: IngestOptions | None = Non
 def _page(chapter: Chapter, file: SourceFile, site: _Site, includes: Includes) -> Page:
     text = expand(read_text(file, includes.options), includes, site.snippets)
     parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
-    named = chapter.title or parsed.front_matter.get("title") or parsed.heading
+    named = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
     return Page(
         source=includes.page,
-        title=str(named or _label(PurePosixPath(file.name).stem)),
+        title=named or _label(PurePosixPath(file.name).stem),
         part=chapter.part,
         url=site.address(file.name),
         sections=parsed.sections,

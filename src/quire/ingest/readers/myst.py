@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 from markdown_it import MarkdownIt
 
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.doctree_inline import InlineText, Names
 from quire.ingest.readers.markdown import ParsedPage, parse_page
 from quire.ingest.readers.markup import split_front_matter
@@ -76,13 +77,13 @@ def parse_myst(
     labels = _give_ids(lines)
     whole = "\n".join(lines)
     page = parse_page(whole, mdx=False)
-    if page.heading is None and front_matter.get("title"):
-        page = parse_page(f"---\ntitle: {_quoted(front_matter['title'])}\n---\n{whole}", mdx=False)
+    if page.heading is None and (title := scalar(front_matter.get("title"))):
+        page = parse_page(f"---\ntitle: {_quoted(title)}\n---\n{whole}", mdx=False)
     return MystPage(page=page, trees=tuple(state.trees), labels=labels)
 
 
-def _quoted(title: object) -> str:
-    return "'" + " ".join(str(title).split()).replace("'", "''") + "'"
+def _quoted(title: str) -> str:
+    return "'" + " ".join(title.split()).replace("'", "''") + "'"
 
 
 def _substitutions(front_matter: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def _running(lines: list[str], state: Conversion) -> list[str]:
         return state.inline.render(nodes.paragraph("", "", node))
 
     text = _ROLE.sub(role, "\n".join(lines))
-    text = _VALUE.sub(lambda m: str(state.values.get(m[1], m[0])), text)
+    text = _VALUE.sub(lambda m: scalar(state.values.get(m[1])) or m[0], text)
     return text.split("\n")
 
 

@@ -12,6 +12,9 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import leave_out_links
+from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.data import load_yaml, scalar
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.toctree import Place, join_docname, matches
 
@@ -34,6 +37,10 @@ class NotebooksReader:
         """Tell whether there is a Jupyter Book's table of contents, or any notebook."""
         return (root / _TOC).is_file() or next(_notebooks(root), None) is not None
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages, the files they take in, and the files that decide the order."""
         from quire.ingest.readers.sphinx import files_taken_in  # the two share MyST
@@ -50,7 +57,7 @@ class NotebooksReader:
         skipped: list[Skipped] = []
         config = _yaml(root / _CONFIG, options, skipped)
         contents = read_contents(root, options, skipped)
-        sources = dict(_sources(root, contents, options, skipped))
+        sources = _sources(root, contents, options, skipped)
         url = (options.site_url or _base_url(config)).rstrip("/")
         # docutils is wanted by these formats alone.
         from quire.ingest.readers.sphinx_pages import names_of
@@ -59,7 +66,7 @@ class NotebooksReader:
         names = names_of(sources)
         pages = tuple(_pages(sources, contents, names, url, skipped))
         return Book(
-            title=str(config.get("title") or root.resolve().stem),
+            title=scalar(config.get("title")) or root.resolve().stem,
             kind=self.kind,
             pages=pages,
             skipped=tuple(skipped),
@@ -81,7 +88,7 @@ def _yaml(file: Path, options: IngestOptions, skipped: list[Skipped]) -> dict[st
     if not file.is_file():
         return {}
     try:
-        data = yaml.safe_load(read_text(SourceFile(file, file.name), options))
+        data = load_yaml(read_text(SourceFile(file, file.name), options))
     except UnreadableFile as error:
         skipped.append(Skipped(source=file.name, reason=str(error)))
         return {}
@@ -111,13 +118,13 @@ def _walk(node: object, part: str, known: list[str], depth: int) -> Iterator[Pla
     name = node.get("root") or node.get("file")
     if isinstance(name, str) and name:
         end = next((s for s in _SUFFIXES if name.endswith(s)), "")
-        title = str(node.get("title") or "")
+        title = scalar(node.get("title"))
         yield Place(docname=join_docname("", name.removesuffix(end)), part=part, title=title)
     elif isinstance(pattern := node.get("glob"), str):
         listed = (name for name in sorted(known, key=_natural) if matches(name, [pattern]))
         yield from (Place(docname=name, part=part) for name in listed)
     caption = node.get("caption") or node.get("part") or node.get("header")
-    below = str(caption) if caption else part
+    below = scalar(caption) or part
     for key in _CHILDREN:
         children = node.get(key)
         for child in children if isinstance(children, list) else []:
@@ -147,6 +154,8 @@ def _documents(root: Path, skipped: list[Skipped] | None = None) -> Iterator[Sou
         return
     found: list[SourceFile] = []
     for folder, folders, names in os.walk(root, onerror=report):
+        if skipped is not None:
+            skipped += leave_out_links(Path(folder), folders, root)
         folders[:] = [f for f in folders if not f.startswith((".", "_")) and f != "node_modules"]
         paths = (Path(folder) / name for name in names if not name.startswith("."))
         found += [
@@ -180,11 +189,12 @@ def _file(root: Path, docname: str) -> Iterator[SourceFile]:
 
 def _sources(
     root: Path, contents: list[Place], options: IngestOptions, skipped: list[Skipped]
-) -> "Iterator[tuple[str, Source]]":
+) -> "dict[str, Source]":
     # docutils is wanted by these formats alone.
     from quire.ingest.readers.sphinx_pages import read_source
     from quire.ingest.readers.surroundings import Surroundings
 
+    found: dict[str, Source] = {}
     for place in contents:
         file = next(_file(root, place.docname), None)
         if file is None:
@@ -193,11 +203,10 @@ def _sources(
             continue
         top = root if root.is_dir() else root.parent
         around = Surroundings(root=top, page=file.path, options=options)
-        try:
+        with reporting(file.name, skipped):
             text = read_text(file, options)
-            yield place.docname, read_source(file, place.docname, text, around)
-        except UnreadableFile as error:
-            skipped.append(Skipped(source=file.name, reason=str(error)))
+            found[place.docname] = read_source(file, place.docname, text, around)
+    return found
 
 
 def _pages(

@@ -21,6 +21,10 @@ class OneFileReader:
         """Tell whether `root` is such a file, by its name."""
         return root.is_file() and root.name.lower().endswith(self.ending)
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the one file."""
         return [SourceFile(root, root.name)]

@@ -11,6 +11,7 @@ from quire.domain import Block, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.folder import address, check_size
 from quire.ingest.readers.onefile import OneFileReader
 
@@ -40,7 +41,7 @@ def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
     check_size(file, limit=options.max_file_bytes, setting="QUIRE_INGEST__MAX_FILE_BYTES")
     skipped: list[Skipped] = []
     with _ENTRY:
-        title, pages, outline = _open(file, skipped)
+        title, pages, outline = _open(file, options, skipped)
     if not any(pages):
         raise UnreadableFile("has no text (scanned?)")
     title = title or PurePosixPath(file.name).stem
@@ -55,7 +56,7 @@ def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
 
 
 def _open(
-    file: SourceFile, skipped: list[Skipped]
+    file: SourceFile, options: IngestOptions, skipped: list[Skipped]
 ) -> "tuple[str, list[list[Line]], list[Bookmark]]":
     import pypdfium2
 
@@ -66,7 +67,14 @@ def _open(
             raise UnreadableFile("is encrypted; save a copy without a password") from error
         raise UnreadableFile("is damaged or not a PDF") from error
     try:
-        pages = [_lines(document, n, file, skipped) for n in range(len(document))]
+        most = options.max_pdf_pages
+        if len(document) > most:
+            # A few kilobytes can name one page as often as they like.
+            reason = f"has {len(document):,} pages; those after {most:,} are left out"
+            setting = "QUIRE_INGEST__MAX_PDF_PAGES"
+            skipped.append(Skipped(source=file.name, reason=f"{reason} ({setting})"))
+        count = min(len(document), most)
+        pages = [_lines(document, n, file, skipped) for n in range(count)]
         try:
             title = " ".join(document.get_metadata_value("Title").split())
             outline = list(_outline(document))
@@ -85,15 +93,16 @@ def _lines(document: Any, number: int, file: SourceFile, skipped: list[Skipped])
     from quire.ingest.readers.pdflayout import read_lines
     from quire.ingest.readers.pdfpage import read_runs
 
-    try:
-        page = document[number]
+    with reporting(f"{file.name} (page {number + 1})", skipped):
         try:
-            return read_lines(read_runs(page), number + 1)
-        finally:
-            page.close()
-    except pypdfium2.PdfiumError:
-        skipped.append(Skipped(source=file.name, reason=f"page {number + 1} is damaged"))
-        return []
+            page = document[number]
+            try:
+                return read_lines(read_runs(page), number + 1)
+            finally:
+                page.close()
+        except pypdfium2.PdfiumError as error:
+            raise UnreadableFile("is damaged") from error
+    return []
 
 
 def _outline(document: Any) -> "Iterator[Bookmark]":

@@ -1,11 +1,12 @@
 """A folder with nothing but PDF and EPUB files: one book of several volumes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from quire.domain import Book, Page, Skipped
-from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile, epub, pdf
+from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.folder import files_below
 
 _READ = {epub.ENDING: epub.read_epub, pdf.ENDING: pdf.read_pdf}
@@ -14,11 +15,15 @@ _READ = {epub.ENDING: epub.read_epub, pdf.ENDING: pdf.read_pdf}
 class ShelfReader:
     """A folder of PDF and EPUB files."""
 
-    kind = "files"
+    kind = "shelf"
 
     def recognises(self, root: Path) -> bool:
         """Tell whether there is a PDF or an EPUB below the folder."""
         return root.is_dir() and next(files_below(root, tuple(_READ)), None) is not None
+
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the files."""
@@ -29,23 +34,14 @@ class ShelfReader:
         pages: list[Page] = []
         skipped: list[Skipped] = []
         for file in files_below(root, tuple(_READ), skipped):
-            try:
+            with reporting(file.name, skipped):
                 book = _READ[file.path.suffix.lower()](file, options)
-            except UnreadableFile as error:
-                skipped.append(Skipped(source=file.name, reason=str(error)))
-                continue
-            pages += (_in_volume(page, book.title) for page in book.pages)
-            skipped += book.skipped
+                pages += (_in_volume(page, book.title) for page in book.pages)
+                skipped += book.skipped
         return Book(
             title=root.resolve().name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped)
         )
 
 
 def _in_volume(page: Page, title: str) -> Page:
-    return Page(
-        source=page.source,
-        title=page.title,
-        part=f"{title}: {page.part}" if page.part else title,
-        url=page.url,
-        sections=page.sections,
-    )
+    return replace(page, part=f"{title}: {page.part}" if page.part else title)

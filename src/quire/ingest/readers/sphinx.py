@@ -10,6 +10,7 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import leave_out_links
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.sphinx_conf import SphinxConfig, find_config
 from quire.ingest.readers.surroundings import candidates
@@ -34,6 +35,10 @@ class SphinxReader:
         """Tell whether there is a `conf.py` with a root document, or an index with a toctree."""
         return not (root / "_toc.yml").is_file() and find_config(root) is not None
 
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the pages, and every file that a page takes in."""
         config = _config(root, None)
@@ -53,7 +58,8 @@ class SphinxReader:
         from quire.ingest.readers.sphinx_pages import names_of, read_sources
         from quire.ingest.readers.sphinx_refs import broken_references
 
-        skipped: list[Skipped] = []
+        conf = config.conf.name if config.conf else ""
+        skipped = [Skipped(source=conf, reason=note, failed=False) for note in config.notes]
         listed: list[SourceFile] = []
         for file in source_files(root, config, skipped):
             below_docs = file.path.relative_to(config.folder).as_posix()
@@ -96,6 +102,8 @@ def source_files(
             skipped.append(Skipped(source=where, reason=f"cannot be opened: {error.strerror}"))
 
     for folder, folders, names in os.walk(config.folder, onerror=report):
+        if skipped is not None:
+            skipped += leave_out_links(Path(folder), folders, root)
         folders[:] = sorted(f for f in folders if f not in _BUILT and not f.startswith("."))
         for name in sorted(names):
             if name.endswith(config.suffixes) and not name.startswith("."):

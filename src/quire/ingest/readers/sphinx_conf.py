@@ -9,11 +9,18 @@ from typing import Any
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.markdown import read_text
 
 SUFFIXES = (".rst", ".md", ".ipynb")
+MAX_LENGTH = 20_000
+"""Characters of a text, or values of a list, that a setting may be put together to."""
 _ROOTS = ("index", "contents")
 _IN_PROJECTS = ("docs", "docs/source", "doc", "doc/source")
+
+
+class _TooLong(ValueError):
+    """A value was put together to more than any setting needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +35,8 @@ class SphinxConfig:
     suffixes: tuple[str, ...] = SUFFIXES
     exclude: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """Which settings were left out that a `conf.py` should not have."""
 
     def text(self, name: str) -> str:
         """Give a setting that should be a string; empty where it is none."""
@@ -49,10 +58,11 @@ def find_config(root: Path, options: IngestOptions | None = None) -> SphinxConfi
         file = conf / "conf.py"
         if not file.is_file():
             continue
-        settings = read_settings(file, options or IngestOptions())
-        named = settings.get("root_doc") or settings.get("master_doc")
+        notes: list[str] = []
+        settings = read_settings(file, options or IngestOptions(), notes)
+        named = scalar(settings.get("root_doc")) or scalar(settings.get("master_doc"))
         suffixes = _suffixes(settings)
-        if document := _root_document(folder, [str(named)] if named else [*_ROOTS], suffixes):
+        if document := _root_document(folder, [named] if named else [*_ROOTS], suffixes):
             return SphinxConfig(
                 folder=folder,
                 conf=file,
@@ -63,6 +73,7 @@ def find_config(root: Path, options: IngestOptions | None = None) -> SphinxConfi
                     *_strings(settings, "templates_path"),
                 ),
                 settings=settings,
+                notes=tuple(dict.fromkeys(notes)),
             )
     for folder in (root, root / "source"):
         if (folder / "index.rst").is_file() and _has_toctree(folder / "index.rst"):
@@ -93,7 +104,9 @@ def _strings(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
 
 
-def read_settings(file: Path, options: IngestOptions) -> dict[str, Any]:
+def read_settings(
+    file: Path, options: IngestOptions, notes: list[str] | None = None
+) -> dict[str, Any]:
     """Give the settings that `conf.py` writes down as they are; computed ones are left out."""
     try:
         tree = ast.parse(read_text(SourceFile(file, file.name), options))
@@ -103,6 +116,9 @@ def read_settings(file: Path, options: IngestOptions) -> dict[str, Any]:
     for node in _statements(tree):
         try:
             _assign(node, found)
+        except _TooLong as error:
+            if notes is not None:
+                notes.append(f"line {node.lineno} {error}; it is left out")
         except (ValueError, TypeError, RecursionError, MemoryError):
             continue
     return found
@@ -126,9 +142,34 @@ def _assign(node: ast.stmt, found: dict[str, Any]) -> None:
             found[name] = _value(given, found)
         case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()):
             more = _value(node.value, found)
-            found[name] = found[name] + more if name in found else more
+            found[name] = _sum(found[name], more) if name in found else more
         case _:
             pass
+
+
+def _sum(left: Any, right: Any) -> Any:
+    """Return two texts or two lists as one; a few lines can double either until it fills memory.
+
+    Raises:
+        ValueError: it is neither, or longer than any setting.
+    """
+    if not any(isinstance(left, kind) and isinstance(right, kind) for kind in (str, list)):
+        raise ValueError
+    _check_length(len(left) + len(right))
+    return left + right
+
+
+def _joined(parts: list[Any]) -> str:
+    if any(isinstance(part, list | dict) for part in parts):
+        raise ValueError
+    texts = [scalar(part) for part in parts]
+    _check_length(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def _check_length(length: int) -> None:
+    if length > MAX_LENGTH:
+        raise _TooLong(f"makes a value longer than {MAX_LENGTH:,}")
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
@@ -141,9 +182,9 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
         case ast.Name(id=name) if name in known:
             return known[name]
         case ast.BinOp(op=ast.Add()):
-            return _value(node.left, known) + _value(node.right, known)
+            return _sum(_value(node.left, known), _value(node.right, known))
         case ast.JoinedStr():
-            return "".join(str(_value(part, known)) for part in node.values)
+            return _joined([_value(part, known) for part in node.values])
         case ast.FormattedValue(format_spec=None):
             return _value(node.value, known)
         case ast.List() | ast.Tuple():

@@ -14,6 +14,8 @@ from quire.domain import Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.data import scalar
 from quire.ingest.readers.doctree import document_title, labels_of, read_sections
 from quire.ingest.readers.doctree_inline import Names
 from quire.ingest.readers.markdown import read_text
@@ -110,18 +112,13 @@ def read_sources(
             folder=config.folder,
             default_role=config.text("default_role"),
         )
-        try:
+        with reporting(file.name, skipped):
             text = read_text(file, options)
             source = read_source(file, docname, text, around, config)
-        except UnreadableFile as error:
-            skipped.append(Skipped(source=file.name, reason=str(error)))
-            continue
-        source.title = _settled(source.title, config)
-        if docname in found:
-            reason = f"{found[docname].file.name} is the same page"
-            skipped.append(Skipped(source=file.name, reason=reason))
-            continue
-        found[docname] = source
+            source.title = _settled(source.title, config)
+            if docname in found:
+                raise UnreadableFile(f"{found[docname].file.name} is the same page")
+            found[docname] = source
     return found
 
 
@@ -151,7 +148,7 @@ def read_source(
 
 def _read_myst(file: SourceFile, docname: str, text: str, around: Surroundings) -> Source:
     parsed = parse_myst(text, around, docname=docname)
-    title = parsed.page.heading or str(parsed.page.front_matter.get("title") or "")
+    title = parsed.page.heading or scalar(parsed.page.front_matter.get("title"))
     return _MystSource(
         file=file,
         around=around,
@@ -209,11 +206,11 @@ def render_page(
 ) -> Iterator[Page]:
     """Give the page of a document, if it can be rendered; what it wanted and missed is reported."""
     title = source.title or place.title or place.docname.rsplit("/", 1)[-1]
-    try:
+    file = source.file.name
+    sections: tuple[Section, ...] | None = None
+    with reporting(file, skipped):
         sections = source.sections(names, title)
-    except UnreadableFile as error:
-        skipped.append(Skipped(source=source.file.name, reason=str(error)))
-        return
-    problems = dict.fromkeys(source.around.problems)
-    skipped += [Skipped(source=name, reason=reason) for name, reason in problems]
-    yield Page(source=source.file.name, title=title, part=place.part, url=url, sections=sections)
+    if sections is not None:
+        problems = dict.fromkeys(source.around.problems)
+        skipped += [Skipped(source=name, reason=reason) for name, reason in problems]
+        yield Page(source=file, title=title, part=place.part, url=url, sections=sections)

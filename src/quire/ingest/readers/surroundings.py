@@ -6,6 +6,7 @@ from pathlib import Path
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
+from quire.ingest.readers.bounds import is_inside
 from quire.ingest.readers.markdown import read_text
 
 MAX_INCLUDES = 500
@@ -78,5 +79,4 @@ def candidates(root: Path, pages: list[Path], name: str, folder: Path | None = N
         found = [(start / name.lstrip("/")).resolve() for start in dict.fromkeys(starts)]
     except (OSError, RuntimeError):  # a loop of links
         return []
-    top = root.resolve()
-    return [path for path in found if path.is_relative_to(top)]
+    return [path for path in found if is_inside(path, root)]

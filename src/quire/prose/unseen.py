@@ -1,0 +1,175 @@
+"""Elements of HTML and JSX whose words no reader of the page sees, or that are struck out."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+# Possessive, so that a tag that never ends is given up at once.
+TAG = rf"</?[A-Za-z][\w.:-]*+(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?/?>|</?>"
+_UNSEEN = frozenset(
+    re.findall(
+        r"\S+",
+        "script style template noscript noembed noframes del s strike"
+        # Shown only by browsers that cannot show the thing itself.
+        " audio canvas iframe object video",
+    )
+)
+"""Elements that are unseen whatever they say of themselves."""
+RAW = ("script", "style", "template", "noscript")
+"""Elements whose inside is no text at all, so that nothing in it is a tag or a comment."""
+_VOID = frozenset(
+    re.findall(r"\S+", "area base br col embed hr img input link meta param source track wbr")
+)
+"""Elements that have no inside."""
+_BLANK = re.compile(r"\n[ \t]*\n|\Z")
+_CLASSES = frozenset(
+    ("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screenreader-only")
+)
+_ATTRIBUTE = re.compile(
+    r"([\w:@.-]+)(?:\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|\{((?:[^{}]|\{[^{}]*+\})*+)\}|([^\s\"'=<>`]+)))?"
+)
+_NAME = re.compile(r"</?([A-Za-z][\w.:-]*)")
+_DECLARATION = re.compile(
+    r"([a-zA-Z-]+)\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|([^;,\"'(){}]*(?:\([^()]*\)[^;,\"'(){}]*)*))"
+)
+_NUMBER = re.compile(r"(-?\d*\.?\d+)([a-z%]*)")
+_WHITE = re.compile(
+    r"white|snow|#fff(?:f|fff|fffff)?|transparent|#(?:...0|......00)"
+    r"|rgba?\(\s*255[\s,]+255[\s,]+255(?:[\s,/]+[\d.]+%?)?\s*\)"
+    r"|(?:rgb|hsl)a?\([^()]*[,/]\s*0?\.?0+%?\s*\)"
+)
+_FAR_MOVE = re.compile(r"translate\w*\([^()]*-\d{4}")
+_FAR = 900
+"""Pixels beyond which nothing is seen; smaller shifts are design."""
+_FAINT = 0.05
+
+
+def unseen_ends(text: str, tags: Sequence[re.Match[str]], *, jsx: bool = False) -> dict[int, int]:
+    """Return where each element ends that readers do not see, by where it begins.
+
+    `tags` are all of the text, in order. An element that is never closed ends with its paragraph.
+    In JSX, names in capitals are other names.
+    """
+    ends: dict[int, int] = {}
+    opened: dict[str, list[int | None]] = {}
+    for tag in tags:
+        start = _NAME.match(tag[0])
+        name = (start[1] if jsx else start[1].lower()) if start else ""
+        if tag[0].startswith("</"):
+            begun = opened[name].pop() if opened.get(name) else None
+            if begun is not None:
+                ends[begun] = tag.end()
+        elif name and name not in _VOID and not tag[0].endswith("/>"):
+            unseen = is_unseen(name, _attributes(tag[0]))
+            opened.setdefault(name, []).append(tag.start() if unseen else None)
+    end = 0
+    for begun in sorted(n for starts in opened.values() for n in starts if n is not None):
+        if begun >= end:
+            blank = _BLANK.search(text, begun)
+            end = blank.start() if blank else len(text)
+        ends[begun] = end
+    return ends
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    """Return the attributes of a tag, their names in small letters; one without value is empty."""
+    start = _NAME.match(tag)
+    inner = tag[start.end() : -1] if start else ""
+    return {
+        name.lower(): double or single or braced or bare
+        for name, double, single, braced, bare in _ATTRIBUTE.findall(inner)
+    }
+
+
+def is_unseen(name: str, attributes: Mapping[str, str], *, on_colour: bool = False) -> bool:
+    """Whether the words in an element are struck out, or hidden from who looks at the page.
+
+    White letters are seen `on_colour`. `aria-hidden` hides from screen readers alone, and does not
+    count.
+    """
+    if attributes.get("role") == "tabpanel":
+        return False  # shown as soon as the reader picks the tab
+    hidden = attributes.get("hidden", "false").strip().lower()
+    classes = attributes.get("class") or attributes.get("classname") or ""
+    colour = attributes.get("color", "").strip().lower() if name == "font" else ""
+    return (
+        name in _UNSEEN
+        or (name == "dialog" and "open" not in attributes)
+        or hidden not in ("until-found", "false")
+        or bool(_CLASSES & set(re.split(r"[\s\"'`]+", classes)))
+        or (bool(_WHITE.fullmatch(colour)) and not on_colour)
+        or _is_hiding(attributes.get("style", ""), on_colour=on_colour)
+    )
+
+
+def _is_hiding(style: str, *, on_colour: bool) -> bool:
+    """Whether a style, as CSS or as a JSX object, leaves nothing to be seen."""
+    if ":" not in style:
+        return False
+    said = {
+        re.sub(r"(?<=[a-z])([A-Z])", r"-\1", name).lower(): (double or single or bare)
+        .strip()
+        .lower()
+        .removesuffix("!important")
+        .strip()
+        for name, double, single, bare in _DECLARATION.findall(style)
+    }
+    return (
+        said.get("display") == "none"
+        or said.get("visibility") in ("hidden", "collapse")
+        or said.get("content-visibility") == "hidden"
+        or _is_nothing(said.get("font-size", ""), least=1)
+        or _is_faint(said.get("opacity", ""))
+        or any(_is_nothing(said.get(name, "")) for name in ("height", "max-height"))
+        or (said.get("overflow") in ("hidden", "clip") and _is_tiny(said))
+        or _is_cut_off(said)
+        or _is_far(said)
+        or (not on_colour and _has_no_ink(said))
+    )
+
+
+def _number(value: str) -> tuple[float, str] | None:
+    found = _NUMBER.match(value)
+    return (float(found[1]), found[2]) if found else None
+
+
+def _is_nothing(value: str, least: float = 0) -> bool:
+    """Whether a size is none, or not more than so many pixels."""
+    found = _number(value)
+    return found is not None and (found[0] == 0 or (found[0] <= least and found[1] in ("px", "pt")))
+
+
+def _is_tiny(said: Mapping[str, str]) -> bool:
+    names = ("width", "max-width", "height", "max-height")
+    return any(_is_nothing(said.get(name, ""), least=1) for name in names)
+
+
+def _is_faint(value: str) -> bool:
+    found = _number(value)
+    return found is not None and found[0] / (100 if found[1] == "%" else 1) <= _FAINT
+
+
+def _is_cut_off(said: Mapping[str, str]) -> bool:
+    clip, path = said.get("clip", ""), said.get("clip-path", "")
+    rect = re.match(r"rect\(\s*([\d.]+)", clip)
+    inset = re.match(r"inset\(\s*(?:100|[5-9]\d)%", path)
+    return bool(rect and float(rect[1]) <= 1) or bool(inset) or path.startswith("circle(0")
+
+
+def _is_far(said: Mapping[str, str]) -> bool:
+    """Whether an element is put where no screen reaches."""
+    names = ("left", "right", "top", "bottom", "text-indent", "margin-left", "margin-top", "margin")
+    places = [_number(said.get(name, "")) for name in names]
+    moved = said.get("transform", "")
+    if re.search(r"scale[xy]?\(\s*0(?:\.0+)?\s*[,)]", moved):
+        return True
+    units = {"px": 1, "": 1, "em": 16, "rem": 16, "ch": 8, "vw": 10, "vh": 10, "%": 10, "pt": 1}
+    far = [n * units.get(unit, 1) for n, unit in filter(None, places)]
+    return any(n <= -_FAR for n in far) or bool(_FAR_MOVE.search(moved))
+
+
+def _has_no_ink(said: Mapping[str, str]) -> bool:
+    """Whether the letters have the colour of paper, and no background of their own."""
+    colour = said.get("color", "") or said.get("-webkit-text-fill-color", "")
+    coloured = any(name.startswith("background") for name in said)
+    return bool(_WHITE.fullmatch(colour)) and not coloured
