@@ -171,6 +171,7 @@ class Pipeline:
         claim = check_titles(statement.text, quoted)
         if not claim.citations or any(is_order(one.title) for one in statement.headings):
             return work.withhold(refused(claim))
+        claim = work.numbered(claim)
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
         return work.release(f"{statement.lead}{claim.text} {marks}", claim)
 
