@@ -17,7 +17,7 @@ from quire.events import Sentence, Withheld
 from quire.ports import Judge
 from quire.telemetry.spans import span
 from quire.verify.claims import Piece
-from quire.verify.grounding import check_piece
+from quire.verify.grounding import check_piece, marked
 from quire.verify.harmless import is_beside_the_point, obeys, refused, without_links
 from quire.verify.leaks import tellable
 from quire.verify.links import SentenceLinks
@@ -45,22 +45,27 @@ class Checking:
             if NOT_IN_BOOK in written.text:
                 work.declined = True
                 continue
-            piece = await asyncio.to_thread(without_links, written)
+            piece = written if written.quoted else await asyncio.to_thread(without_links, written)
             if not piece.text.strip():
                 continue  # a picture, or an address and nothing else
-            if piece.kind == "sentence" and work.has_judged(piece.text):
+            if piece.kind == "sentence" and not piece.quoted and work.has_judged(piece.text):
                 continue  # small models go round in circles
-            claim, text = await self._judged(work, piece)
+            claim = await self._judged(work, piece)
             if await asyncio.to_thread(self._is_led_astray, work, claim):
                 yield work.withhold(await asyncio.to_thread(self._told, refused(claim)))
                 continue
-            if claim.verdict == "not_a_claim" and (piece.leads_on or work.leading):
-                work.leading.append((text, claim))
+            if (
+                claim.verdict == "not_a_claim"
+                and not piece.ours
+                and (piece.leads_on or work.leading)
+            ):
+                work.leading.append((marked(piece, claim), claim))
             elif self._shows(claim):
                 for lead in work.leading:
                     yield work.release(*lead)
                 work.leading.clear()
-                yield work.release(text + self._warning(work, piece, claim), claim)
+                claim = work.numbered(claim)
+                yield work.release(marked(piece, claim) + self._warning(work, piece, claim), claim)
             else:
                 yield work.withhold(await asyncio.to_thread(self._told, claim))
 
@@ -77,27 +82,29 @@ class Checking:
         """Give a claim as readers are told that it was withheld."""
         return replace(claim, text=tellable(claim.text, (*PROMPTS, self._options.instructions)))
 
-    async def _judged(self, work: Work, piece: Piece) -> tuple[Claim, str]:
+    async def _judged(self, work: Work, piece: Piece) -> Claim:
         begun = perf_counter()
         with span("verify") as timed:
             # Aside, while other answers go on: a page may have to be read, or a model run.
-            claim, text = await asyncio.to_thread(self._checked, work, piece, self._judge)
+            claim = await asyncio.to_thread(self._checked, work, piece, self._judge)
             if self._ask and claim.verdict in ("unsupported", "partly") and not piece.is_block:
                 passages = [hit.chunk.text for hit in work.evidence]
                 opinion = await second_opinion(piece.text, passages, self._ask)
                 if opinion:
                     again = _Decided(opinion)
-                    claim, text = await asyncio.to_thread(self._checked, work, piece, again)
+                    claim = await asyncio.to_thread(self._checked, work, piece, again)
             timed.set_attribute("verdict", claim.verdict)
         work.verify_ms += 1000 * (perf_counter() - begun)
-        return claim, text
+        return claim
 
-    def _checked(self, work: Work, piece: Piece, judge: Judge) -> tuple[Claim, str]:
+    def _checked(self, work: Work, piece: Piece, judge: Judge) -> Claim:
         link = partial(self._links.link, work.index)
-        if not work.selected:
-            return check_piece(piece, work.evidence, judge, link, work.last)
-        claim, text = check_piece(piece, work.evidence, judge, _no_link, work.last)
-        return work.selected.cite(claim, link), text
+        shown = [*work.claims, *(claim for _, claim in work.leading)]
+        selected = work.selected
+        claim, _ = check_piece(
+            piece, work.evidence, judge, _no_link if selected else link, work.last, shown
+        )
+        return selected.cite(claim, link) if selected else claim
 
     def _shows(self, claim: Claim) -> bool:
         shown = claim.verdict in ("supported", "not_a_claim")

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from time import time
 from typing import Any
 from uuid import uuid4
@@ -31,17 +32,20 @@ from openai.types.responses import (
 )
 
 from quire.answer.extractive import compose_answer, quote_beginning
-from quire.answer.passages import passages_from_json
+from quire.answer.passages import passages_from_json, place_in
+from quire.answer.quoting import written
+from quire.domain import Hit
 from quire.prose.terms import TermStatistics
 from quire.retrieve.evidence import EvidenceReader, Passage
 from quire.retrieve.nearby import here_first
+from quire.verify.claims import Piece, Quoted, split_pieces
 
 NAME = "embedded"
 SEARCH = "search_textbook"
 
 
 class EmbeddedModel(Model):
-    """Quotes the sentences that answer; searches first if it was given no passages."""
+    """Quotes the blocks of the book that answer; searches first if it was given no passages."""
 
     def __init__(self, evidence: EvidenceReader, statistics: TermStatistics) -> None:
         """Read with `evidence`, and weigh words by how rare they are in the book."""
@@ -51,6 +55,8 @@ class EmbeddedModel(Model):
         """What was answered before: it is not what a follow-up asks for, if there is more."""
         self.whole = False
         """Whether the passage itself is asked about, and not something in it."""
+        self.quoted: list[Piece] = []
+        """What it wrote last, piece by piece, each with the place it was copied from."""
 
     async def get_response(
         self,
@@ -90,13 +96,46 @@ class EmbeddedModel(Model):
                 type="function_call",
             )
             return call, []
-        parts = await asyncio.to_thread(self._quote, question, passages)
+        self.quoted = await asyncio.to_thread(self._quote, question, passages)
+        parts = [written(piece) for piece in self.quoted]
         return _message("".join(parts)), parts
 
-    def _quote(self, question: str, passages: list[Passage]) -> list[str]:
+    def _quote(self, question: str, passages: list[Passage]) -> list[Piece]:
         ranked = self._evidence.rank(question, passages, self._statistics, told=self.told)
         ranked = here_first(ranked, lambda one: one.passage.here, lambda one: one.score)
         return quote_beginning(ranked) if self.whole else compose_answer(question, ranked)
+
+
+class QuoteReader:
+    """Recognises the pieces that the embedded model wrote: none is cut and guessed at again."""
+
+    def __init__(self, model: EmbeddedModel, hits: Sequence[Hit]) -> None:
+        """Read what `model` writes from the passages of `hits`."""
+        self._model = model
+        self._hits = hits
+        self._held = ""
+        self._read = 0
+
+    def feed(self, text: str) -> Iterator[Piece]:
+        """Take more text and yield the pieces that it completes."""
+        self._held += text
+        for piece in self._model.quoted[self._read :]:
+            whole = written(piece)
+            if not self._held.startswith(whole):
+                break
+            self._held = self._held[len(whole) :]
+            self._read += 1
+            yield replace(piece, quoted=tuple(map(self._placed, piece.quoted)))
+
+    def finish(self) -> Iterator[Piece]:
+        """Yield what is left, as that of any other model."""
+        yield from split_pieces(self._held)
+        self._held = ""
+
+    def _placed(self, quoted: Quoted) -> Quoted:
+        passage = self._hits[quoted.number - 1].chunk.text
+        start, end = place_in(passage, quoted.start, quoted.end)
+        return replace(quoted, start=start, end=end)
 
 
 def _read(given: str | list[TResponseInputItem]) -> tuple[str, list[Passage], bool]:

@@ -1,18 +1,18 @@
-"""The answer without a language model: the sentences of the passages that answer, and no others."""
+"""The answer without a language model: the blocks of the passages that hold what answers."""
 
 import re
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from quire.answer.instructions import NOT_IN_BOOK
-from quire.prose.plain import inline_plain, unreferenced
-from quire.prose.sentences import split_spans
+from quire.answer.quoting import quote_blocks
+from quire.prose.plain import inline_plain
 from quire.prose.terms import terms
-from quire.retrieve.evidence import UNREAD, Evidence, table_start
+from quire.retrieve.evidence import UNREAD, Evidence
+from quire.verify.claims import Piece
 from quire.verify.orders import is_order
 
 MAX_SENTENCES = 4
-MAX_ITEMS = 12
 _ALSO = 3.0
 """A further sentence may be this much less fitting than the best one."""
 _NEAR = 4.0
@@ -34,23 +34,14 @@ _LONGEST_CODE = 40
 """Lines of code beyond which an answer would be nothing else."""
 
 
-def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[str]:
-    """Give the parts of an answer, in reading order, each with the mark of its passage."""
+def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[Piece]:
+    """Return the pieces of an answer: the blocks that hold what answers, the best passage first."""
     chosen = _choose(ranked)
-    if not chosen:
-        return [NOT_IN_BOOK]
-    chosen += _shown(question, chosen, ranked)
-    first: dict[int, int] = {}
-    for place, evidence in enumerate(chosen):
-        first.setdefault(evidence.passage.number, place)
-    wanted: dict[tuple[int, int], Evidence] = {}
-    for evidence in chosen:
-        for piece in _with_surroundings(evidence, ranked):
-            wanted[(piece.passage.number, piece.place)] = piece
-    return _render(sorted(wanted.values(), key=lambda e: (first[e.passage.number], e.place)))
+    chosen += _shown(question, chosen, ranked) if chosen else []
+    return _quoted(chosen, set(terms(question)))
 
 
-def quote_beginning(ranked: Sequence[Evidence]) -> list[str]:
+def quote_beginning(ranked: Sequence[Evidence]) -> list[Piece]:
     """Return how a passage begins; a short one as a whole."""
     said = sorted((one for one in ranked if not is_order(one.text)), key=lambda one: one.place)
     parts: list[Evidence] = []
@@ -58,7 +49,17 @@ def quote_beginning(ranked: Sequence[Evidence]) -> list[str]:
         if parts and sum(len(part.text) for part in parts) + len(one.text) > _BEGINNING:
             break
         parts.append(one)
-    return _render(parts) if parts else [NOT_IN_BOOK]
+    return _quoted(parts)
+
+
+def _quoted(chosen: Sequence[Evidence], asked: Set[str] = frozenset()) -> list[Piece]:
+    pieces: list[Piece] = []
+    for passage in dict.fromkeys(one.passage for one in chosen):
+        wanted = [one.span for one in chosen if one.passage is passage]
+        pieces += quote_blocks(passage, wanted, asked)
+    if not any(piece.quoted for piece in pieces):
+        return [Piece("", NOT_IN_BOOK, (), "sentence", ours=True)]
+    return [replace(pieces[0], lead=pieces[0].lead.lstrip("\n")), *pieces[1:]]
 
 
 def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
@@ -105,99 +106,3 @@ def _terms(evidence: Evidence) -> set[str]:
 
 def _alike(ours: set[str], theirs: set[str]) -> bool:
     return len(ours & theirs) > _SAME * min(len(ours), len(theirs)) if ours and theirs else False
-
-
-def _with_surroundings(evidence: Evidence, ranked: Sequence[Evidence]) -> list[Evidence]:
-    """Add what a sentence cannot be read without: what it refers back to, what it announces."""
-    siblings = {e.place: e for e in ranked if e.passage is evidence.passage}
-
-    def at(place: int) -> Evidence | None:
-        one = siblings.get(place)
-        return None if one is None or is_order(one.text) else one
-
-    wanted = [evidence]
-    before = at(evidence.place - 1)
-    announces = before is not None and before.text.endswith(":") and evidence.span.kind == "code"
-    if before and before.span.kind == "sentence" and (evidence.leans_back or announces):
-        wanted.insert(0, before)
-    if evidence.span.kind == "row":
-        place = table_start(split_spans(evidence.passage.text), evidence.place)
-        head = at(place) if place < evidence.place else None
-        wanted = wanted if head is None else [head, *wanted]
-    if evidence.text.endswith(":"):
-        wanted += _announced(evidence.place + 1, at)
-    return wanted
-
-
-def _announced(place: int, at: Callable[[int], Evidence | None]) -> list[Evidence]:
-    """Give the list, table, code or formula that begins at `place`; a list with the code in it."""
-    one = at(place)
-    if one is None or one.span.kind in ("code", "math"):
-        return [] if one is None else [one]
-    allowed = {"item": ("item", "code"), "row": ("row",)}.get(one.span.kind, ())
-    found: list[Evidence] = []
-    while one is not None and one.span.kind in allowed and len(found) < MAX_ITEMS:
-        found.append(one)
-        one = at(place + len(found))
-    return found
-
-
-def _render(evidence: Sequence[Evidence]) -> list[str]:
-    parts: list[str] = []
-    before: Evidence | None = None
-    for place, one in enumerate(evidence):
-        mark = f"[{one.passage.number}]"
-        glue = _glue(before, one)
-        last_row = place + 1 == len(evidence) or evidence[place + 1].span.kind != "row"
-        match one.span.kind:
-            case "code":
-                parts.append(f"{glue}{_dedented(one)}\n\n{mark}")
-            case "math":
-                parts.append(f"{glue}{one.text}\n\n{mark}")
-            case "row":
-                rule = _rule(one) if before is None or before.span.kind != "row" else ""
-                parts.append(
-                    f"{glue}{unreferenced(one.text)}{rule}" + (f"\n\n{mark}" if last_row else "")
-                )
-            case "item":
-                parts.append(f"{glue}{_flat(one.text)} {mark}")
-            case "sentence" | "heading":
-                parts.append(f"{glue}{_flat(one.text)} {mark}")
-        before = one
-    return parts
-
-
-def _glue(before: Evidence | None, one: Evidence) -> str:
-    kind = one.span.kind
-    starts_item = kind == "item" and _starts_item(one)
-    if before is None:
-        return "- " if starts_item else ""
-    if kind == "row" and before.span.kind == "row":
-        return "\n"
-    if starts_item:
-        return "\n- " if before.span.kind == "item" else "\n\n- "
-    if kind in ("code", "math", "row") or before.span.kind in ("code", "math", "row"):
-        return "\n\n"
-    return "\n\n" if (kind == "item") != (before.span.kind == "item") else " "
-
-
-def _starts_item(one: Evidence) -> bool:
-    """Whether the sentence is the first of its list item, where the bullet stands."""
-    line = one.passage.text.rfind("\n", 0, one.span.start) + 1
-    return bool(
-        re.fullmatch(r"[ \t>]*(?:[-*+]|\d+[.)])[ \t]+", one.passage.text[line : one.span.start])
-    )
-
-
-def _rule(header: Evidence) -> str:
-    columns = len(re.findall(r"(?<!\\)\|", header.text)) - 1
-    return "\n|" + " --- |" * max(columns, 1)
-
-
-def _dedented(one: Evidence) -> str:
-    start = one.passage.text.rfind("\n", 0, one.span.start) + 1
-    return textwrap.dedent(one.passage.text[start : one.span.end])
-
-
-def _flat(text: str) -> str:
-    return " ".join(unreferenced(re.sub(r"\n[ \t]*>[ \t]?", " ", text)).split())

@@ -30,6 +30,7 @@ def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **more: object) -> str
                     "similarity": round(hit.similarity, 3),
                     "text": _seen(hit.chunk.text),
                     **({"reader_is_here": True} if hit.here else {}),
+                    **({"part": hit.chunk.piece.replace("/", " of ")} if hit.chunk.piece else {}),
                 }
                 for number, hit in numbered
             ],
@@ -67,6 +68,16 @@ def _seen(text: str) -> str:
     return INVISIBLE.sub("", text)
 
 
+def place_in(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a place of the text that a model reads stands in the passage itself."""
+    for found in INVISIBLE.finditer(text):
+        if found.start() < end:
+            end += 1
+        if found.start() <= start:
+            start += 1
+    return start, end
+
+
 def passages_from_json(text: str) -> list[Passage]:
     """Read them back; anything else gives no passages."""
     try:
@@ -78,6 +89,7 @@ def passages_from_json(text: str) -> list[Passage]:
                 heading=str(entry["section"]),
                 similarity=float(entry["similarity"]),
                 here=bool(entry.get("reader_is_here")),
+                part=str(entry.get("part", "")),
             )
             for entry in data["passages"]
         ]

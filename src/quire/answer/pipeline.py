@@ -199,6 +199,7 @@ class Pipeline:
             return work.say(statement.text, statement.lead if statement.headings else "")
         if not claim.citations:
             return work.withhold(refused(claim))
+        claim = work.numbered(claim)
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
         return work.release(f"{statement.lead}{claim.text} {marks}", claim)
 

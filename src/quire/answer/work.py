@@ -44,6 +44,8 @@ class Work:
     evidence: list[Hit] = field(default_factory=list)
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The number of each passage that is cited, by its id: 1 for the first that the reader meets."""
     withheld: list[Claim] = field(default_factory=list)
     leading: list[tuple[str, Claim]] = field(default_factory=list)
     """Headings and the like, kept until something follows that is shown."""
@@ -78,7 +80,7 @@ class Work:
     def begin(self, model: str) -> None:
         """Let a model write; of one before it, only what it invented is kept."""
         self.model, self.text, self.wordless, self.declined = model, "", True, False
-        self.claims, self.leading = [], []
+        self.claims, self.leading, self.numbers = [], [], {}
         self.judged = len(self.withheld)
 
     @property
@@ -114,6 +116,21 @@ class Work:
             created_at=self.question.received_at or self.began_at,
         )
 
+    def numbered(self, claim: Claim) -> Claim:
+        """Return a claim that is about to be shown, its passages numbered as the reader meets them.
+
+        What speaks against a claim has a number only if something else was proven by it.
+        """
+        proven = claim.verdict in PROVEN
+        for one in claim.citations if proven else ():
+            self.numbers.setdefault(one.chunk_id, len(self.numbers) + 1)
+        return replace(
+            claim,
+            citations=tuple(
+                replace(one, number=self.numbers.get(one.chunk_id, 0)) for one in claim.citations
+            ),
+        )
+
     def release(self, text: str, claim: Claim) -> Sentence:
         """Add to what the reader sees."""
         if self.text and not text[0].isspace():
@@ -133,7 +150,7 @@ class Work:
 
     def withhold(self, claim: Claim) -> Withheld:
         """Keep a claim from the reader, and note where it would have stood."""
-        claim = replace(claim, start=len(self.text), end=len(self.text))
+        claim = replace(self.numbered(claim), start=len(self.text), end=len(self.text))
         self.withheld.append(claim)
         return Withheld(claim)
 

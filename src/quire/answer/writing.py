@@ -11,7 +11,7 @@ from quire.answer.asking import Asking
 from quire.answer.budget import Budget
 from quire.answer.checking import Checking
 from quire.answer.embedded import NAME as EMBEDDED
-from quire.answer.embedded import EmbeddedModel
+from quire.answer.embedded import EmbeddedModel, QuoteReader
 from quire.answer.instructions import SECOND_OPINION
 from quire.answer.memory import ThreadSession
 from quire.answer.models import Writer, Writers
@@ -135,7 +135,9 @@ class Writing:
             # What quotes needs to know only what was told.
             session=session if writer.options else None,
         )
-        reader = PieceReader()
+        reader = (
+            QuoteReader(model, shown.hits) if isinstance(model, EmbeddedModel) else PieceReader()
+        )
         async with aclosing(drafted) as deltas:
             async for delta in deltas:
                 work.wordless = work.wordless and not delta.strip()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from quire.ports import Reader
+from quire.prose.blocks import leans_back
 from quire.prose.plain import inline_plain
 from quire.prose.remembered import remembered
 from quire.prose.sentences import Span, split_spans
@@ -37,13 +38,6 @@ COMMON = 0.2
 
 _NAME = r"(?:[A-Z][\w+-]*|\d[\d.]*)"
 _WITHIN = re.compile(rf"\b(?:in|within|inside|with|under|on|using) (?:the )?({_NAME}(?: {_NAME})*)")
-_ANAPHOR = re.compile(
-    r"^(?:it|its|this|that|these|those|they|their|he|she|such|here|both|the (?:former|latter|same)"
-    r"|otherwise|however|therefore|hence|thus|instead|consequently|accordingly|then|so|but|and|also"
-    r"|for (?:this|that|these|those) reasons?|because of (?:this|that)|as a (?:result|consequence)"
-    r"|in (?:this|that|such a|these|those) (?:case|way|manner|situation)s?)\b",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +50,8 @@ class Passage:
     similarity: float
     here: bool = False
     """Whether it stands in the chapter that the reader has open."""
+    part: str = ""
+    """Which piece of a block too long for one passage, as `2 of 3`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +73,6 @@ class Evidence:
     def text(self) -> str:
         """The sentence, byte for byte."""
         return self.span.of(self.passage.text)
-
-    @property
-    def leans_back(self) -> bool:
-        """Whether the sentence needs the one before it to be understood."""
-        return _leans_back(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +196,7 @@ def _sentences(passage: str) -> tuple[_Sentence, ...]:
         text = span.of(passage)
         said = frozenset(terms(inline_plain(text)))
         # "They cost friction" is about what the sentence before names.
-        meant = before if _leans_back(text) else frozenset()
+        meant = before if leans_back(text) else frozenset()
         read_as = _with_context(passage, spans, place) if _answers_in_form(span, text) else None
         found.append(_Sentence(span, said, meant, read_as))
         before = said | meant
@@ -241,7 +232,7 @@ def _read_as(evidence: Evidence, subject: Sequence[str]) -> str | None:
 def _with_context(passage: str, spans: Sequence[Span], place: int) -> str:
     """Give the words of a sentence with what it refers back to."""
     text = spans[place].of(passage)
-    if place > 0 and _leans_back(text):
+    if place > 0 and leans_back(text):
         text = f"{spans[place - 1].of(passage)} {text}"
     if spans[place].kind == "row":
         first = table_start(spans, place)
@@ -276,10 +267,6 @@ def _by_words(question: str, passage: Passage, statistics: TermStatistics) -> li
         )
         for place, sentence in enumerate(_sentences(passage.text))
     ]
-
-
-def _leans_back(text: str) -> bool:
-    return bool(_ANAPHOR.match(inline_plain(text)))
 
 
 def _answers_in_form(span: Span, text: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from quire.prose.plain import INVISIBLE
 from quire.prose.sentences import INLINE, Kind, Span, split_spans
@@ -33,6 +34,17 @@ OFTEN = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Quoted:
+    """A place of a passage that a piece was copied from."""
+
+    number: int
+    start: int
+    end: int
+    of: Literal["text", "heading"] = "text"
+    """Of a heading, which is no part of the passage's text, the offsets are not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """One sentence, item, table or code block of an answer, with the passages it names."""
 
@@ -42,6 +54,10 @@ class Piece:
     """The words, without marks."""
     marks: tuple[int, ...]
     kind: Kind
+    quoted: tuple[Quoted, ...] = ()
+    """Where it was copied from, if who wrote it says so."""
+    ours: bool = False
+    """Whether it is said by the service about the answer, and not about the book's subject."""
 
     @property
     def is_block(self) -> bool:

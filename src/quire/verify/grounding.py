@@ -6,31 +6,126 @@ from dataclasses import replace
 from quire.domain import PROVEN, Chunk, Citation, Claim, Hit, Verdict
 from quire.ports import Judge
 from quire.prose.inert import masked
+from quire.prose.quoting import as_shown, with_fence
+from quire.prose.sentences import Kind
 from quire.verify.claims import Piece
 from quire.verify.frames import statement_of, states_nothing
-from quire.verify.literal import judge_literal
+from quire.verify.governing import is_denied
+from quire.verify.headings import find_title
+from quire.verify.literal import judge_literal, listing_info
 from quire.verify.reference import leans_back, refers_alike
 
 Link = Callable[[Chunk, int, int], str]
 """Gives the address of the words that stand in a chunk from one place to another."""
+_PLACES = 4
+"""In how many places the words of a claim are looked for, where what stands there is denied."""
 
 
-def check_piece(
-    piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link, before: Claim | None = None
+def check_piece(  # noqa: PLR0913 - what was shown before decides what may follow
+    piece: Piece,
+    hits: Sequence[Hit],
+    judge: Judge,
+    link: Link,
+    before: Claim | None = None,
+    shown: Sequence[Claim] = (),
 ) -> tuple[Claim, str]:
     """Judge one piece; give its claim, and its text with the marks that are proven.
 
     A wrong mark is replaced, a missing one added, one that points nowhere is struck. `before` is
-    the claim shown last, which a piece that leans back refers to.
+    the claim shown last, which a piece that leans back refers to; `shown` are all of them.
     """
     titles = {title for hit in hits for title in (hit.chunk.chapter, *hit.chunk.path)}
-    if states_nothing(piece, titles):
+    if piece.ours or states_nothing(piece, titles):
         verdict = Verdict(kind="not_a_claim", probability=1.0)
         return _claim(piece, verdict, ()), piece.lead + piece.text
-    claim = _judged(piece, hits, judge, link)
-    if claim.verdict in PROVEN and before and leans_back(piece.text):
-        claim = _about_the_same(claim, before, piece, hits, judge, link)
-    return claim, piece.lead + piece.text + _marks(piece, claim)
+    claim = _by_offset(piece, hits, link)
+    if claim is None:
+        claim = _ungoverned(piece, hits, judge, link, shown)
+        if claim.verdict in PROVEN and before and leans_back(piece.text):
+            claim = _about_the_same(claim, before, piece, hits, judge, link)
+        claim = _with_the_books_fence(claim, piece, hits)
+    return claim, marked(piece, claim)
+
+
+def marked(piece: Piece, claim: Claim) -> str:
+    """Return the text of a piece as it is shown, with the marks of what proves it."""
+    return piece.lead + claim.text + _marks(piece, claim)
+
+
+def _by_offset(piece: Piece, hits: Sequence[Hit], link: Link) -> Claim | None:
+    """Return the claim of a piece that was copied from the places it names; `None` if it was not.
+
+    What stands there is written once more as an answer shows it, and has to be the piece.
+    """
+    if not piece.quoted or any(not 0 < one.number <= len(hits) for one in piece.quoted):
+        return None
+    citations: list[Citation] = []
+    for one in piece.quoted:
+        hit = hits[one.number - 1]
+        if one.of == "text":
+            citations.append(_cite(hit, one.number, (one.start, one.end), link))
+            continue
+        place = find_title(hit.chunk, piece.text.strip("*"))
+        if place is None:
+            return None
+        title = _cite(hit, one.number, place, lambda chunk, *_: chunk.url)
+        quote = hit.chunk.heading[slice(*place)]
+        citations.append(replace(title, quote=quote, of="heading"))
+    if not any(_shows_the_same(piece, citations, hits, kind) for kind in (piece.kind, "heading")):
+        return None
+    verdict = Verdict(kind="supported", probability=1.0)
+    return _claim(piece, verdict, tuple(citations))
+
+
+def _shows_the_same(
+    piece: Piece, citations: Sequence[Citation], hits: Sequence[Hit], kind: Kind
+) -> bool:
+    written = "\n".join(
+        f"**{one.quote}**"
+        if one.of == "heading"
+        else as_shown(hits[one.number - 1].chunk.text, one.start, one.end, kind)
+        for one in citations
+    )
+    return written.split() == piece.text.split()
+
+
+def _ungoverned(
+    piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link, shown: Sequence[Claim]
+) -> Claim:
+    """Judge a piece by what the passages state themselves, and not under a line that denies it.
+
+    The same words may stand in several places: one that is denied is left out, and the next looked
+    for.
+    """
+    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    denied: list[tuple[str, int, int]] = []
+    for _ in range(_PLACES):
+        claim = _judged(piece, hits, judge, link, denied)
+        if claim.verdict not in PROVEN:
+            break
+        found = [
+            (one.chunk_id, one.start, one.end)
+            for one in claim.citations
+            if is_denied(chunks[one.chunk_id], one.start, one.end, shown)
+        ]
+        if not found:
+            return claim
+        denied += found
+    if not denied:
+        return claim
+    return replace(claim, verdict="unsupported", probability=0.0, citations=())
+
+
+def _with_the_books_fence(claim: Claim, piece: Piece, hits: Sequence[Hit]) -> Claim:
+    """Put the language and title of the book's listing on a copy of its lines.
+
+    Whatever else a model writes behind its fence would be shown unproven.
+    """
+    if piece.kind != "code" or claim.verdict not in PROVEN:
+        return claim
+    texts = {hit.chunk.id: hit.chunk.text for hit in hits}
+    infos = (listing_info(texts[one.chunk_id], one.start) for one in claim.citations)
+    return replace(claim, text=with_fence(claim.text, next(filter(None, infos), "")))
 
 
 def _about_the_same(
@@ -38,8 +133,9 @@ def _about_the_same(
 ) -> Claim:
     """Keep a leaning claim only on evidence that is about what the claim before it is about."""
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    numbers = {hit.chunk.id: number for number, hit in enumerate(hits, start=1)}
     # The same words may stand in several passages: where the last ones stood is looked at next.
-    near = tuple(citation.number for citation in before.citations)
+    near = tuple(numbers[one.chunk_id] for one in before.citations if one.chunk_id in numbers)
     again = replace(piece, marks=near + piece.marks)
     for found in (claim, _judged(again, hits, judge, link)):
         if found.verdict in PROVEN and refers_alike(found, before, chunks):
@@ -47,11 +143,17 @@ def _about_the_same(
     return replace(claim, verdict="unsupported", probability=0.0, citations=())
 
 
-def _judged(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> Claim:
+def _judged(
+    piece: Piece,
+    hits: Sequence[Hit],
+    judge: Judge,
+    link: Link,
+    without: Sequence[tuple[str, int, int]] = (),
+) -> Claim:
     """Judge the words as they are and, if they do not stand so, without what frames them."""
     # What can only be copied is compared as it stands; words have to be there for all to see.
     shown = str if piece.is_block else masked
-    passages = [shown(hit.chunk.text) for hit in hits]
+    passages = [_blanked(shown(hit.chunk.text), hit.chunk.id, without) for hit in hits]
     cited = [number - 1 for number in piece.marks]
     stated = statement_of(piece)
     # What can only be copied is compared, whoever judges the rest.
@@ -66,12 +168,21 @@ def _judged(piece: Piece, hits: Sequence[Hit], judge: Judge, link: Link) -> Clai
     return _claim(piece, verdict, citations)
 
 
+def _blanked(text: str, chunk_id: str, without: Sequence[tuple[str, int, int]]) -> str:
+    for chunk, start, end in without:
+        if chunk == chunk_id:
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
 def _marks(piece: Piece, claim: Claim) -> str:
     """Write the marks of what proves a claim; what speaks against it is no proof."""
     if claim.verdict not in PROVEN or not claim.citations:
         return ""
     numbers = dict.fromkeys(citation.number for citation in claim.citations)
-    glue = "\n\n" if piece.is_block else " "
+    # Below a block in a list, a mark at the margin would end the list.
+    indent = piece.lead.rpartition("\n")[2]
+    glue = f"\n\n{indent if not indent.strip() else ''}" if piece.is_block else " "
     return glue + "".join(f"[{number}]" for number in numbers)
 
 

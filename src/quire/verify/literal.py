@@ -1,17 +1,15 @@
 """Code, formulas and tables: what an answer may only copy from the book, sign by sign."""
 
-import re
 from collections.abc import Sequence
 
 from quire.domain import Verdict
+from quire.prose.quoting import code_lines, fence_info
+from quire.prose.sentences import split_spans
 from quire.verify.quotes import find_quote
 from quire.verify.tables import Table, find_table, tables_of
 
 Places = tuple[tuple[int, int, int], ...]
 """(passage number, start, end) of each quote."""
-
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[^\n]*)\n?")
-_LANGUAGE = re.compile(r"[A-Za-z+#-]{0,12}")
 
 
 def is_literal(claim: str) -> bool:
@@ -33,10 +31,19 @@ def cited_first(count: int, cited: Sequence[int]) -> list[int]:
     return order + [index for index in range(count) if index not in order]
 
 
+def listing_info(passage: str, place: int) -> str:
+    """Return the language and title of the fenced listing that a place of a passage stands in."""
+    for span in split_spans(passage):
+        if span.kind == "code" and span.start <= place < span.end:
+            opening = span.of(passage).split("\n", 1)[0]
+            return fence_info(opening.lstrip("`~"))
+    return ""
+
+
 def _find(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
     if claim.startswith("|"):
         return _tabled(claim, passages, order)
-    words = _listing(claim) if claim[0] in "`~" else claim
+    words = code_lines(claim) if claim[0] in "`~" else claim
     if not words.strip():
         return ()
     for index in order:
@@ -44,17 +51,6 @@ def _find(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
         if place:
             return ((index + 1, *place),)
     return ()
-
-
-def _listing(claim: str) -> str:
-    """Give the lines of a code block; nothing if its first line says more than a language."""
-    opening = _FENCE.match(claim)
-    if not opening or not _LANGUAGE.fullmatch(opening["language"].strip()):
-        return ""
-    lines = claim[opening.end() :].split("\n")
-    # A block that the answer's end cut off has no closing fence: its last line is code, too.
-    closed = set(lines[-1].strip()) == {opening["fence"][0]}
-    return "\n".join(lines[:-1] if closed else lines)
 
 
 def _tabled(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:

@@ -1,0 +1,234 @@
+"""Whole blocks of a passage as the pieces of an answer, each with what announces it."""
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from quire.prose.blocks import Block, Leaf, block_at, blocks_of, ends_in_colon, is_picture
+from quire.prose.blocks import leans_back as leans
+from quire.prose.plain import TABLE_RULE, inline_plain
+from quire.prose.quoting import as_shown
+from quire.prose.sentences import Kind, Span
+from quire.prose.terms import terms
+from quire.retrieve.evidence import Passage
+from quire.verify.claims import Piece, Quoted
+from quire.verify.governing import denies_its_section
+from quire.verify.orders import is_order, rests_on_order
+
+MAX_PARTS = 12
+"""A table of more rows, or a list of more items, is shown in part, and says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A sentence, table, listing or formula that is quoted, or a line about one."""
+
+    spans: tuple[Span, ...]
+    kind: Kind
+    leaf: Leaf | None = None
+    block: int = -1
+    note: str = ""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.spans[0].start, self.spans[-1].end
+
+
+def quote_blocks(
+    passage: Passage, wanted: Sequence[Span], asked: Set[str] = frozenset()
+) -> list[Piece]:
+    """Return the blocks of a passage that hold the wanted sentences, as pieces of an answer.
+
+    `asked` are the terms of the question: of a long table, they tell which rows are asked for.
+    """
+    quoting = _Quoting(passage, wanted, asked)
+    found = {one.place: one for span in wanted for one in quoting.unit(span)}
+    return list(quoting.pieces([found[place] for place in sorted(found)]))
+
+
+def written(piece: Piece) -> str:
+    """Return a piece as a model writes it, with the mark of its passage."""
+    marks = "".join(f"[{number}]" for number in piece.marks)
+    glue = "\n\n" if piece.is_block else " "
+    return f"{piece.lead}{piece.text}{glue if marks else ''}{marks}"
+
+
+class _Quoting:
+    """Chooses what of one passage is quoted, and writes it."""
+
+    def __init__(self, passage: Passage, wanted: Sequence[Span], asked: Set[str]) -> None:
+        self._passage = passage
+        self._text = passage.text
+        self._blocks = blocks_of(passage.text)
+        self._wanted = {span.start for span in wanted}
+        self._asked = asked
+
+    def unit(self, span: Span) -> Iterator[_Shown]:
+        """Yield what a wanted sentence is read with: its block, and what that cannot go without."""
+        place = block_at(self._blocks, span.start)
+        if place is None:
+            yield _Shown((span,), span.kind)
+            return
+        first, last, finished = self._reach(place)
+        for title in self._blocks[first].titles:
+            yield _Shown((title,), "heading")
+        for lead in self._blocks[first].lead:
+            yield self._sentence(lead)
+        for number in range(first, last + 1):
+            yield from self._block(number, whole=finished or number < last)
+
+    def _reach(self, place: int) -> tuple[int, int, bool]:
+        """Return the first and last block to quote, and whether the last is quoted to its end."""
+        blocks, first, last = self._blocks, place, place
+        while first > 0 and (blocks[first].follows or self._leans(first)):
+            first -= 1
+        while True:
+            following = blocks[last + 1] if last + 1 < len(blocks) else None
+            if following and following.follows:
+                last += 1
+                continue
+            sentences = blocks[last].leaves[-1].sentences
+            leading = ends_in_colon(self._text, blocks[last]) or bool(
+                following and following.announced
+            )
+            if not leading:
+                return first, last, True
+            spared = (
+                last == place and len(sentences) > 1 and sentences[-1].start not in self._wanted
+            )
+            if spared or not following or not following.announced:
+                return first, last, False
+            last += 1
+
+    def _leans(self, place: int) -> bool:
+        """Whether a wanted sentence begins its paragraph and refers to the paragraph before."""
+        blocks = self._blocks
+        opening = blocks[place].leaves[0].sentences[0]
+        above = blocks[place - 1]
+        return (
+            above.kind == blocks[place].kind == "paragraph"
+            and above.inside == blocks[place].inside
+            and opening.start in self._wanted
+            and leans(opening.of(self._text))
+        )
+
+    def _sentence(self, span: Span) -> _Shown:
+        place = block_at(self._blocks, span.start)
+        leaves = self._blocks[place].leaves if place is not None else ()
+        leaf = next((one for one in leaves if one.start <= span.start < one.end), None)
+        return _Shown((span,), span.kind, leaf, -1 if place is None else place)
+
+    def _block(self, number: int, *, whole: bool) -> Iterator[_Shown]:
+        block = self._blocks[number]
+        if block.kind == "table":
+            yield from self._table(block.leaves[0], number)
+            return
+        leaves, note = _items(block, self._wanted) if block.kind == "list" else (block.leaves, "")
+        for leaf in leaves:
+            if leaf.kind == "table":
+                yield from self._table(leaf, number)
+                continue
+            last = leaf is block.leaves[-1] and not whole
+            for span in leaf.sentences[: -1 if last else None]:
+                kind: Kind = (
+                    "item" if block.kind == "list" and span.kind == "sentence" else span.kind
+                )
+                yield _Shown((span,), kind, leaf, number)
+        if note:
+            yield _Shown((Span(block.end, block.end),), "sentence", None, number, note)
+
+    def _table(self, leaf: Leaf, number: int) -> Iterator[_Shown]:
+        """Yield a table whole; of a long one its header, the rows asked for, and how many."""
+        lines = _lines(self._text, leaf)
+        ruled = len(lines) > 1 and TABLE_RULE.match(lines[1].of(self._text).lstrip("> "))
+        head, rows = (lines[:2], lines[2:]) if ruled else (lines[:0], lines)
+        if len(rows) <= MAX_PARTS:
+            yield _Shown((Span(leaf.start, leaf.end, "row"),), "row", leaf, number)
+            return
+        kept = self._rows(head, rows)
+        header = (Span(head[0].start, head[-1].end, "row"),) if head else ()
+        yield _Shown((*header, *kept), "row", leaf, number)
+        note = f"Showing {len(kept)} of {len(rows)} rows."
+        yield _Shown((Span(leaf.end, leaf.end),), "sentence", None, number, note)
+
+    def _rows(self, head: Sequence[Span], rows: Sequence[Span]) -> list[Span]:
+        """Return the rows that name what is asked for, else the first ones."""
+        common = set(terms(" ".join(one.of(self._text) for one in head)))
+        common |= set(terms(self._passage.heading))
+        said = [set(terms(inline_plain(row.of(self._text)))) for row in rows]
+        # What half of the rows say is what the table is about.
+        asked = {
+            term
+            for term in self._asked - common
+            if sum(term in own for own in said) <= len(rows) // 2
+        }
+        kept = [row for row, own in zip(rows, said, strict=True) if own & asked]
+        return (kept or list(rows))[:MAX_PARTS]
+
+    def pieces(self, shown: Sequence[_Shown]) -> Iterator[Piece]:
+        """Yield what is shown as pieces, leaving out pictures and orders to the one who answers."""
+        number = self._passage.number
+        before: _Shown | None = None
+        headed = [h for h in self._passage.heading.split(" › ") if denies_its_section(h)][-1:]
+        for one in shown:
+            if one.note:
+                if before:
+                    yield Piece("\n\n", one.note, (), "sentence", ours=True)
+                continue
+            indent = one.leaf.indent + len(f"{one.leaf.marker} ".lstrip()) if one.leaf else 0
+            text = "\n".join(
+                as_shown(self._text, s.start, s.end, one.kind, indent=indent) for s in one.spans
+            )
+            if not text.strip() or self._is_left_out(one, text):
+                continue
+            for heading in headed if before is None else ():
+                place = (Quoted(number, 0, 0, "heading"),)
+                yield Piece("\n\n", f"**{heading}**", (), "heading", place)
+            lead = _glue(before, one) if before or headed else f"\n\n{_bullet(one.leaf)}"
+            places = tuple(Quoted(number, span.start, span.end) for span in one.spans)
+            yield Piece(lead, text, (number,), one.kind, places)
+            before = one
+        if before and self._passage.part:
+            yield Piece("\n\n", f"Part {self._passage.part}.", (), "sentence", ours=True)
+
+    def _is_left_out(self, one: _Shown, text: str) -> bool:
+        if len(one.spans) == 1 and is_picture(one.spans[0].of(self._text)):
+            return True
+        return is_order(text) or any(
+            rests_on_order(self._text, span.start, span.end) for span in one.spans
+        )
+
+
+def _items(block: Block, wanted: Set[int]) -> tuple[Sequence[Leaf], str]:
+    """Return the items of a list to show, with all below them, and how many were left out."""
+    tops = [leaf.items[0] for leaf in block.leaves]
+    items = list(dict.fromkeys(tops))
+    if len(items) <= MAX_PARTS:
+        return block.leaves, ""
+    held = {
+        leaf.items[0]
+        for leaf in block.leaves
+        if any(span.start in wanted for span in leaf.sentences)
+    }
+    kept = (held or set(items[:MAX_PARTS])) & set(items)
+    note = f"Showing {len(kept)} of {len(items)} items."
+    return [leaf for leaf, top in zip(block.leaves, tops, strict=True) if top in kept], note
+
+
+def _lines(text: str, leaf: Leaf) -> list[Span]:
+    found = re.finditer(r"[^\n]+", text[leaf.start : leaf.end])
+    return [Span(leaf.start + one.start(), leaf.start + one.end(), "row") for one in found]
+
+
+def _bullet(leaf: Leaf | None) -> str:
+    if leaf is None:
+        return ""
+    return " " * leaf.indent + (f"{leaf.marker} " if leaf.marker else "")
+
+
+def _glue(before: _Shown | None, one: _Shown) -> str:
+    if before and one.leaf and one.leaf is before.leaf:
+        return " "
+    listed = before and one.leaf and one.leaf.marker and before.leaf and before.leaf.items
+    tight = listed and before and before.block == one.block and before.kind == "item"
+    return ("\n" if tight else "\n\n") + _bullet(one.leaf)

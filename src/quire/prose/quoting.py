@@ -1,0 +1,88 @@
+"""What an answer shows of a place in a passage: the author's words, without what leads anywhere.
+
+Whoever quotes by offset writes these words, and whoever checks the quote writes them again.
+"""
+
+import re
+import textwrap
+
+from quire.prose.inert import inert, masked
+from quire.prose.plain import INVISIBLE, inline_plain, unreferenced
+from quire.prose.sentences import Kind
+
+_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*)")
+_QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_FURTHER_QUOTE = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
+_DIRECTIVE = re.compile(r"\{[\w:-]*(?:code|cell|block|literal|sourcecode|highlight)[\w:-]*\}", re.I)
+_LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9+#_-]{0,19}")
+_TITLE = re.compile(r"\b(?:title|filename|caption)\s*=\s*(?:\"([^\"`\n]+)\"|'([^'`\n]+)')")
+_BRACES = re.compile(r"\{[\d,\s-]*\}")
+
+
+def as_shown(text: str, start: int, end: int, kind: Kind, *, indent: int = 0) -> str:
+    """Return what an answer shows of `text[start:end]`.
+
+    Code and formulas lose the indent of the list they stood in, and get `indent` in its place on
+    every line but the first, whose indent is written before it.
+    """
+    if kind in ("code", "math"):
+        lines = INVISIBLE.sub("", _undented(text, start, end))
+        shown = _listing(lines) if kind == "code" else lines
+        return shown.replace("\n", "\n" + " " * indent)
+    said = INVISIBLE.sub("", masked(text)[start:end])
+    if kind == "row":
+        rows = (_QUOTE.sub("", line).strip() for line in said.split("\n"))
+        return "\n".join(unreferenced(inert(row)) for row in rows if row)
+    words = unreferenced(inert(_QUOTE.sub("", _FURTHER_QUOTE.sub("\n", said))))
+    flat = " ".join(words.split())
+    return f"**{inline_plain(flat)}**" if kind == "heading" and flat else flat
+
+
+def fence_info(info: str) -> str:
+    """Return the info string of a fence as every renderer reads it: language, then title.
+
+    Site generators write more there: lines to light up, flags, classes in braces.
+    """
+    title = _TITLE.search(info)
+    rest = _BRACES.sub(" ", _TITLE.sub(" ", _DIRECTIVE.sub(" ", info)))
+    language = _LANGUAGE.match(rest.lstrip(" \t{."))
+    if not title:
+        return language[0] if language else ""
+    # Without a language, a renderer would take the title for one.
+    return f'{language[0] if language else "text"} title="{title[1] or title[2]}"'
+
+
+def code_lines(block: str) -> str:
+    """Return the lines of a fenced listing; all of it, if it has no fence."""
+    opening = _FENCE.match(block)
+    if not opening:
+        return block
+    lines = block[opening.end() :].removeprefix("\n").split("\n")
+    # A block that was cut off has no closing fence: its last line is code, too.
+    closed = set(lines[-1].strip()) == {opening["fence"][0]}
+    return "\n".join(lines[:-1] if closed else lines)
+
+
+def with_fence(block: str, info: str) -> str:
+    """Return a fenced listing under another info string."""
+    opening = _FENCE.match(block)
+    return f"{opening['fence']}{info}{block[opening.end() :]}" if opening else block
+
+
+def _listing(lines: str) -> str:
+    opening = _FENCE.match(lines)
+    if not opening:
+        return f"```\n{lines}\n```"
+    closed = set(lines.rsplit("\n", 1)[-1].strip()) == {opening["fence"][0]} and "\n" in lines
+    return with_fence(lines, fence_info(opening["info"])) + (
+        "" if closed else f"\n{opening['fence']}"
+    )
+
+
+def _undented(text: str, start: int, end: int) -> str:
+    line = text.rfind("\n", 0, start) + 1
+    lead = text[line:start]
+    # What stands before it on its line is the bullet of its item, or the sign of a quote.
+    lines = re.sub(r"[^>\t]", " ", lead) + text[start:end]
+    quoted = lines.lstrip(" \t").startswith(">")
+    return textwrap.dedent(_QUOTE.sub("", lines) if quoted else lines).strip("\n")

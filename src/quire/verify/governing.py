@@ -1,0 +1,130 @@
+"""Lines that govern what stands below them: under “Never do the following:” a step is no advice.
+
+Which line governs is decided by the form of the page: what announces a list or a block, the title of
+an admonition, the heading of a table's column, the nearest heading. Whether such a line turns what
+it governs into its opposite is decided by its words.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from quire.domain import Chunk, Claim
+from quire.prose.blocks import Block, Leaf, block_at, blocks_of, denies
+from quire.prose.plain import TABLE_RULE, inline_plain, plain
+from quire.prose.terms import words
+
+_SUBORDINATE = re.compile(
+    r"\b(?:if|when|whenever|where|wherever|unless|until|while|because|since|although|though|in case"
+    r"|instead of|rather than)\b[^,:;.!?]*|\bnot only\b",
+    re.I,
+)
+"""“If the robot does not move, run:” forbids nothing."""
+_LABELS = (
+    r"myths?|mistakes?|mistaken|misconceptions?|misunderstandings?|fallac(?:y|ies)|pitfalls?"
+    r"|anti-?patterns?|rumou?rs?|hearsay|superstitions?|errata|errors in|common errors"
+    r"|wrong(?:ly)?|false(?:hoods?)?|untrue|incorrect(?:ly)?|never|avoid|don['’]?ts?|do nots?"
+    r"|(?:what )?not to|must not|should not|may not|bad (?:practices?|ideas?|examples?|habits?)"
+    r"|forbidden|prohibited|counter-?examples?|discredited|debunked|disproved|outdated advice"
+)
+_LABEL = re.compile(rf"\b(?:{_LABELS})\b", re.I)
+_NEGATION = re.compile(
+    rf"\b(?:{_LABELS}|not|no|nobody|nothing|none|cannot|neither|nor|errors?|avoided|refrain"
+    r"|(?:without|lack of) (?:any |the )?(?:proof|evidence|reason|basis|grounds?)|unproven|unfounded"
+    r"|alleged(?:ly)?|supposed(?:ly)?|dangerous|fatal|illegal|unsafe)\b|n['’]t\b",
+    re.I,
+)
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def denies_what_follows(line: str) -> bool:
+    """Whether an announcement or a title says that what it governs is not so, or not to be done."""
+    return bool(_NEGATION.search(_SUBORDINATE.sub(" ", inline_plain(line))))
+
+
+def denies_its_section(heading: str) -> bool:
+    """Whether a heading says that what stands below it is not so; “no” alone does not say that."""
+    return bool(_LABEL.search(_SUBORDINATE.sub(" ", inline_plain(heading))))
+
+
+def is_denied(chunk: Chunk, start: int, end: int, shown: Sequence[Claim] = ()) -> bool:
+    """Whether a place stands under a line that denies it, and that the answer has not shown.
+
+    A line counts as shown if nothing came between it and the place but what it governs, too.
+    """
+    lines = list(_denying_lines(chunk, start, end))
+    return any(not _is_shown(line, chunk, shown) for line in lines)
+
+
+def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
+    """Yield the lines that govern a place, and deny it."""
+    text = chunk.text
+    blocks = blocks_of(text)
+    place = block_at(blocks, start)
+    if place is not None:
+        for line in _announcing(text, blocks[place], start, end):
+            if denies_what_follows(line):
+                yield line
+        yield from _answers(text, blocks, place, end)
+    if chunk.source_file and denies_its_section(chunk.path[-1]):
+        yield chunk.path[-1]
+
+
+def _announcing(text: str, block: Block, start: int, end: int) -> Iterator[str]:
+    """Yield the titles, announcements, items above and headings of cells that govern a place."""
+    for span in (*block.titles, *block.lead):
+        if not (start < span.end and span.start < end):
+            yield span.of(text)
+    leaf = next((one for one in block.leaves if one.start <= start < one.end), None)
+    if leaf is None:
+        return
+    for other in block.leaves:
+        above = other.start < leaf.start and other.items and other.items[-1] in leaf.items
+        if above and (other.marker or other.kind == "title") and other.end <= start:
+            yield other.sentences[-1].of(text)
+    if leaf.kind == "table":
+        yield from _cell_headings(text, leaf, start, end)
+
+
+def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str]:
+    """Yield the heading of the column that a place stands in, and the first cell of its row."""
+    line = text.rfind("\n", 0, start) + 1
+    if line <= table.start or "\n" in text[start:end]:
+        return  # the header itself, or rows that bring it
+    header = text[table.start : table.end].split("\n", 1)[0]
+    column = len(_CELL.findall(text[line:start])) - text[line:start].lstrip(" >").startswith("|")
+    cells = _CELL.split(header.strip().removeprefix("|"))
+    row = _CELL.split(text[line : text.find("\n", start) if "\n" in text[start:] else len(text)])
+    if _CELL.search(text[start:end].strip().strip("|")) or TABLE_RULE.search(header):
+        return
+    if 0 <= column < len(cells):
+        yield cells[column]
+    first = next((cell for cell in row if cell.strip(" >")), "")
+    if column > 0:
+        yield first
+
+
+def _answers(text: str, blocks: Sequence[Block], place: int, end: int) -> Iterator[str]:
+    """Yield the “No.” that a book says right behind what it quotes or asks."""
+    after = [
+        sentence.of(text)
+        for block in blocks[place : place + 2]
+        for leaf in block.leaves
+        for sentence in leaf.sentences
+        if sentence.start >= end
+    ][:1]
+    yield from (one for one in after if denies(one))
+
+
+def _is_shown(line: str, chunk: Chunk, shown: Sequence[Claim]) -> bool:
+    wanted = _bare(line)
+    for claim in reversed(shown):
+        if wanted and wanted in _bare(claim.text):
+            return True
+        places = [one for one in claim.citations if one.chunk_id == chunk.id]
+        if not any(line in _denying_lines(chunk, one.start, one.end) for one in places):
+            return False
+    return False
+
+
+def _bare(text: str) -> str:
+    return " ".join(word.casefold() for word in words(plain(text)))
