@@ -93,7 +93,8 @@ async def test_what_is_not_there_is_told_in_the_one_shape(client: httpx.AsyncCli
     assert_shape(
         await client.get("/threads/0d3d5c7e-0000-4000-8000-000000000000"), 404, "UnknownThread"
     )
-    assert_shape(await client.get("/threads/me and you"), 422, "InvalidRequest")
+    assert_shape(await client.get("/threads/me and you"), 404, "UnknownThread")
+    assert_shape(await client.get("/threads/me%0Ayou"), 422, "InvalidRequest")
 
 
 async def test_an_unforeseen_error_has_the_headers_that_every_answer_has(tiny: Services) -> None:

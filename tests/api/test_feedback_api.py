@@ -105,6 +105,7 @@ async def test_a_reader_known_by_the_pages_cookie_judges_what_they_asked(
 ) -> None:
     public = {"serve": ServeOptions(host="0.0.0.0")}
     async with serving(services, **public, **access(mode="open")) as client:
+        await client.get("/books")  # what the page asks first, and gets its cookie with
         about = {"answer_id": (await ask(client))["answer_id"], "verdict": "down"}
         mine = await client.post("/feedback", json=about)
         client.cookies.clear()
@@ -122,7 +123,6 @@ async def test_a_reader_known_by_the_pages_cookie_judges_what_they_asked(
         ({"reason": "because"}, "reason"),
         ({"comment": "x" * 2001}, "comment"),
         ({"comment": "a\0b"}, "comment"),
-        ({"stars": 5}, "stars"),
     ],
 )
 async def test_what_is_no_feedback_is_refused_by_its_fields_name(

@@ -141,7 +141,7 @@ async def test_the_book_can_be_searched_and_read(address: str) -> None:
     [
         ("ask", {"question": LENS, "book": "other"}, "There is no book 'other'"),
         ("ask", {"question": " "}, "question"),
-        ("ask", {"question": LENS, "selected_text": "short"}, "A selection has 10 to"),
+        ("ask", {"question": LENS, "selected_text": " "}, "A selection has 1 to"),
         ("search_textbook", {"query": LENS, "top_k": 11}, "top_k"),
         ("read_section", {"section": "The moon"}, "no section 'The moon'"),
         ("table_of_contents", {"book": "../x"}, "There is no book"),

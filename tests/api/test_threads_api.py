@@ -64,19 +64,19 @@ async def test_an_id_that_is_no_uuid_of_version_4_is_refused(client: httpx.Async
     assert (await client.get(f"/threads/{chosen}")).status_code == 404
 
 
-async def test_whatever_conversation_is_listed_can_be_read_and_deleted(
+async def test_what_chat_programs_asked_is_listed_read_and_deleted_like_the_native_threads(
     client: httpx.AsyncClient,
 ) -> None:
-    """Other contracts let callers choose ids that are no UUID."""
-    asked = {"query_text": "What is a Fresnel lens made of?", "conversation_id": "reader.7"}
-    await client.post("/agent/ask", json=asked)
+    """They have no view of their own."""
+    asked = {"model": "tiny", "messages": [{"role": "user", "content": "What is a Fresnel lens?"}]}
+    await client.post("/v1/chat/completions", json=asked)
 
-    listed = {one["thread_id"] for one in (await client.get("/threads")).json()}
-    assert "reader.7" in listed
-    assert (await client.get("/threads/reader.7")).json()["message_count"] == 2
-    assert len((await client.get("/threads/reader.7/messages")).json()) == 2
-    assert (await client.delete("/threads/reader.7")).status_code == 204
-    assert (await client.get("/threads/reader.7")).status_code == 404
+    (thread,) = (await client.get("/threads?limit=1")).json()
+    address = f"/threads/{thread['thread_id']}"
+    assert (await client.get(address)).json()["message_count"] == 2
+    assert len((await client.get(f"{address}/messages")).json()) == 2
+    assert (await client.delete(address)).status_code == 204
+    assert (await client.get(address)).status_code == 404
 
 
 async def test_a_thread_shows_its_last_fifty_messages(client: httpx.AsyncClient) -> None:

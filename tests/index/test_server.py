@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
+from qdrant_client import QdrantClient
+from qdrant_client.models import PayloadSchemaType
 
 from quire.domain import Filters
 from quire.errors import (
@@ -24,6 +26,7 @@ from quire.index import catalogue as module
 from quire.index.catalogue import Catalogue, Kept
 from quire.index.library import DiskLibrary
 from quire.index.options import IndexOptions
+from quire.index.remote import _create
 from quire.index.served_library import ServerLibrary
 from quire.index.server import Server
 from quire.ingest.pipeline import ingest
@@ -53,6 +56,22 @@ def books(tiny_copy: Path) -> Path:
 
 def shelf(server: Server, default: str | None = None) -> ServerLibrary:
     return ServerLibrary(server, embedder=HashEmbedder.id, default=default)
+
+
+def test_passages_can_be_looked_up_by_every_field_that_has_an_index() -> None:
+    """Made in memory, where indexes do nothing: what a server is told is what counts."""
+    told: dict[str, str] = {}
+
+    class Recording(QdrantClient):
+        def create_payload_index(self, _: str, name: str, kind: PayloadSchemaType) -> None:
+            told[name] = kind.value
+
+    client = Recording(":memory:")
+    _create(client, Server("http://127.0.0.1:1", options(replication_factor=1)), "book", 8)
+    client.close()
+
+    keywords = ("chapter", "section", "url", "source_file", "content_hash")
+    assert told == {**dict.fromkeys(keywords, "keyword"), "chunk_index": "integer", "text": "text"}
 
 
 def test_a_server_without_books_says_so(server: Server) -> None:

@@ -1,6 +1,6 @@
 """Every prompt Quire sends, with the version that is recorded beside answers."""
 
-VERSION = "5"
+VERSION = "6"
 
 NOT_IN_BOOK = "NOT IN THE BOOK"
 """What a model says, alone, when the passages do not hold the answer."""

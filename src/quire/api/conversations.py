@@ -109,11 +109,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
     @router.get("/{thread_id}")
     async def read_thread(thread_id: ThreadId, visible: Visible) -> ConversationThread:
         """Read one conversation."""
-        thread = await store.load(
-            thread_id, last=LIVE_MESSAGES, owner=visible, contract=NATIVE
-        ) or await store.begun(thread_id, owner=visible, contract=NATIVE)
-        if thread is None:
-            raise _unknown(thread_id)
+        thread = await _found(store, thread_id, visible)
         messages = [_message(message) for message in thread.messages]
         return ConversationThread(messages=messages, **_summary(thread))
 
@@ -144,6 +140,15 @@ def threads_router(store: ThreadStore) -> APIRouter:
         return Response(status_code=204)
 
     return router
+
+
+async def _found(store: ThreadStore, thread_id: str, visible: Caller) -> Thread:
+    thread = await store.load(thread_id, last=LIVE_MESSAGES, owner=visible, contract=NATIVE)
+    # One that has only begun is there, too.
+    thread = thread or await store.begun(thread_id, owner=visible, contract=NATIVE)
+    if thread is None:
+        raise _unknown(thread_id)
+    return thread
 
 
 async def _described(

@@ -186,7 +186,7 @@ AnyId = Annotated[
     AfterValidator(_any_id),
 ]
 """An id of the caller's choice."""
-UserId = Annotated[str, Field(max_length=LONGEST_ID), AfterValidator(_any_id)]
+UserId = AnyId
 """Whom a client names as the one who asks."""
 NativeId = Annotated[AnyId, AfterValidator(_folded)]
 """The same where UUIDs are kept in lower case, as the native contract reads them."""

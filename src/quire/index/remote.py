@@ -28,6 +28,13 @@ VALUES = 1_000_000
 """More than any book has chapters, pages or addresses."""
 OVERSAMPLING = 3.0
 """So many times as many are found by the smaller form of the vectors as are scored by the whole."""
+INDEXED = {
+    **dict.fromkeys(Filters().wanted, "keyword"),
+    "content_hash": "keyword",
+    "chunk_index": "integer",
+    "text": "text",
+}
+"""Fields that the server can look passages up by, and how."""
 SETTLE = 600.0
 """Seconds that the server may take to build its index before readers are sent there anyway."""
 
@@ -216,8 +223,8 @@ def _create(client: "QdrantClient", server: Server, collection: str, width: int)
         replication_factor=copies(client, server),
         quantization_config=smaller[options.quantization],
     )
-    for name in Filters().wanted:
-        client.create_payload_index(collection, name, models.PayloadSchemaType.KEYWORD)
+    for name, kind in INDEXED.items():
+        client.create_payload_index(collection, name, models.PayloadSchemaType(kind))
 
 
 def _point(entry: Entry, average: float, sent: Checksum) -> "models.PointStruct":

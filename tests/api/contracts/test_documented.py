@@ -15,6 +15,7 @@ ROUTES = {
     "/agent/sessions/{session_id}": "get delete",
     "/assistant/chat": "post",
     "/assistant/chat/stream": "post",
+    "/assistant/sessions/{session_id}": "get delete",
     "/search": "post",
     "/workflows": "get",
     "/workflows/{workflowId}/chat": "post",
