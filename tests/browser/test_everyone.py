@@ -51,7 +51,7 @@ async def test_the_chat_works_however_a_reader_looks_at_it(
     async with opened(chromium, page, **looks) as reader:
         await reader.look(f"{name}-page")
         await reader.open()
-        await expect(reader.page.get_by_role("list", name="For a start")).to_be_visible()
+        await expect(reader.page.get_by_role("list", name="Start reading")).to_be_visible()
         await reader.look(f"{name}-welcome")
 
         turn = await reader.ask(AMCL)
@@ -73,7 +73,7 @@ async def test_on_a_phone_the_panel_closes_to_show_what_it_cites(
         await reader.ask(AMCL)
         await reader.marks.first.click()
 
-        await reader.page.get_by_role("link", name="Show on this page").click()
+        await reader.page.get_by_role("link", name="Show in book").click()
 
         (lit,) = await reader.highlighted()
         assert lit.startswith(SAID)
@@ -96,7 +96,7 @@ async def test_on_a_phone_selected_text_can_be_asked_about(
         await reader.selection.click()
         turn = await reader.ask(AMCL)
 
-        await expect(turn).to_contain_text("Not in your selection")
+        await expect(turn).to_contain_text("The selected text doesn't answer that.")
         assert await reader.page.evaluate(CUT_OFF) == []
         await reader.look("phone-selection-refusal")
 
@@ -121,7 +121,7 @@ async def test_everything_can_be_done_from_the_keyboard(reader: Reader) -> None:
 
     await reach(reader, re.compile("^Helpful$"))
     await keyboard.press("Space")
-    await expect(reader.turns).to_contain_text("Thank you.")
+    await expect(reader.turns).to_contain_text("Thanks, that helps.")
     await keyboard.press("Escape")
     await expect(reader.panel).to_be_hidden()
     await expect(reader.launcher).to_be_focused()

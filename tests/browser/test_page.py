@@ -92,6 +92,58 @@ async def test_the_book_is_searched(page: Reader) -> None:
     await expect(found.first).to_contain_text("Physical AI")
 
 
+async def test_what_the_book_never_speaks_of_is_not_found(page: Reader) -> None:
+    field = page.page.get_by_role("searchbox", name="Search the book")
+    await field.fill("asdfghjkl qwerty")
+    await field.press("Enter")
+
+    status = page.page.get_by_role("status")
+    await expect(status).to_have_text("Nothing in the book is about “asdfghjkl qwerty”.")
+
+
+async def test_links_from_page_to_page_stay_in_the_book(page: Reader) -> None:
+    await heading(page, "Physical AI: from Sensors to Humanoids").to_be_visible()
+    inside = shown(page).locator("a[data-page]").first
+
+    await inside.click()
+
+    await expect(shown(page).locator("h1")).not_to_have_text(
+        "Physical AI: from Sensors to Humanoids"
+    )
+    await expect(page.page.get_by_role("navigation", name="Contents")).to_be_visible()
+    await page.page.go_back()
+    await heading(page, "Physical AI: from Sensors to Humanoids").to_be_visible()
+
+
+async def test_the_chapters_to_start_with_open_beside_the_chat(page: Reader) -> None:
+    chapters = page.page.get_by_role("list", name="Start reading").get_by_role("link")
+    await expect(chapters).to_have_count(4)
+    await page.look("reader-start")
+    title = str(await chapters.first.text_content())
+
+    await chapters.first.click()
+
+    await heading(page, title.strip()).to_be_visible()
+    assert page.page.url.startswith("http://127.0.0.1")
+
+
+async def test_a_page_that_does_not_load_leaves_the_one_being_read(page: Reader) -> None:
+    await heading(page, "Physical AI: from Sensors to Humanoids").to_be_visible()
+    contents = page.page.get_by_role("navigation", name="Contents")
+    await page.page.route("**/read/**", lambda route: route.abort())
+
+    await contents.get_by_role("link", name=re.compile("Localisation$")).click()
+
+    trouble = page.page.get_by_role("alert")
+    await expect(trouble).to_contain_text("This page didn’t load.")
+    await heading(page, "Physical AI: from Sensors to Humanoids").to_be_visible()
+    await page.look("reader-trouble")
+    await page.page.unroute("**/read/**")
+    await trouble.get_by_role("button", name="Try again").click()
+    await heading(page, "Localisation").to_be_visible()
+    await expect(trouble).to_be_hidden()
+
+
 @pytest.mark.parametrize(
     ("name", "looks"),
     [("phone", PHONE), ("dark", {"color_scheme": "dark"}), ("forced", {"forced_colors": "active"})],

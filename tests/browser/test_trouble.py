@@ -71,7 +71,7 @@ async def test_questions_wait_for_the_answer_before_them(
         await reader.send(LENS)
         await expect(reader.turns).to_contain_text(SENTENCES[0].strip())
         await reader.send("And of what else?")
-        await expect(reader.turns.nth(1)).to_contain_text("Waiting for the answer before it")
+        await expect(reader.turns.nth(1)).to_contain_text("Next in line")
         await reader.look("queue")
 
         gate.opened.set()
@@ -137,7 +137,7 @@ async def test_a_service_that_was_killed_is_asked_again_when_it_is_back(
 
     turn = await reader.ask(AMCL)
 
-    await expect(turn).to_contain_text("The service cannot be reached")
+    await expect(turn).to_contain_text("Can't reach the book right now")
     await expect(turn).to_contain_text(AMCL)
     await reader.look("server-down")
     await service.start()

@@ -1,6 +1,6 @@
 // The conversation as data, and how each event changes it. Nothing here touches the page.
 
-import type { ChatEvent, Claim, Level, Source } from "./wire.ts";
+import type { ChatEvent, Claim, Level, Outcome, Passage, Reply, Source } from "./wire.ts";
 
 export type Status = "queued" | "searching" | "checking" | "done" | "stopped" | "failed";
 
@@ -40,7 +40,10 @@ export interface Turn {
   claims: Claim[];
   withheld: string[];
   sources: Source[];
+  /** The passages that came nearest, where there is no answer. */
+  nearest: Passage[];
   level: Level | null;
+  outcome: Outcome | null;
   refused: boolean;
   offersBook: boolean;
   missing: string[];
@@ -65,7 +68,9 @@ const UNANSWERED = {
   claims: [],
   withheld: [],
   sources: [],
+  nearest: [],
   level: null,
+  outcome: null,
   refused: false,
   offersBook: false,
   missing: [],
@@ -99,13 +104,16 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
     case "start":
       return { ...seen, answerId: said.data.answer_id };
     case "sources":
-      return { ...seen, status: "checking", sources: said.data.sources };
+    case "retrieved":
+      return { ...seen, status: "checking" };
     case "sentence":
       return { ...seen, text: turn.text + said.data.text, claims: [...turn.claims, said.data.claim] };
     case "withheld":
       return { ...seen, withheld: [...turn.withheld, said.data.claim.text] };
     case "done": {
       const { data } = said;
+      const outcome = outcomeOf(data, turn);
+      const refused = REFUSALS.includes(outcome);
       return {
         ...seen,
         status: "done",
@@ -116,8 +124,10 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
         // An operator may have unsupported statements shown; these are in the text, with their mark.
         withheld: data.unsupported_claims.filter((text) => !data.claims.some((claim) => claim.text === text)),
         sources: data.sources,
+        nearest: refused ? (data.retrieved ?? data.sources) : [],
         level: data.confidence_level,
-        refused: !data.should_answer,
+        outcome,
+        refused,
         offersBook: data.offer === "whole_book",
         missing: data.missing_terms,
         notices: data.notices.map(({ code }) => code),
@@ -127,6 +137,16 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
     case "error":
       return seen;
   }
+}
+
+const REFUSALS: readonly Outcome[] = ["not_in_book", "no_direct_answer", "not_in_selection", "unsupported_request"];
+
+// A service that does not say what its response is has found something, or has not: more is not known.
+function outcomeOf({ status, should_answer, sources }: Reply, { selection }: Turn): Outcome {
+  if (status) return status;
+  if (should_answer) return "answered";
+  if (selection) return "not_in_selection";
+  return sources.length ? "no_direct_answer" : "unsupported_request";
 }
 
 /** Puts a changed turn in its place; the conversation may have been cleared meanwhile. */

@@ -231,12 +231,14 @@ export class QuireChat extends LitElement {
       return;
     }
     const where = whereIs(target.url);
-    if (where === "site" && opensHere(event)) this.chat.goTo(hrefOf(target.url));
+    const href = hrefOf(target.url);
+    if (!href) return;
+    if (where === "site" && opensHere(event)) this.chat.goTo(href);
     if (where !== "here") return;
     event.preventDefault();
     const covering = this.renderRoot.querySelector("dialog:modal") !== null;
     if (covering) this.close();
-    void this.updateComplete.then(() => this.showSentence(hrefOf(target.url)));
+    void this.updateComplete.then(() => this.showSentence(href));
   }
 
   private showSentence(href: string): void {

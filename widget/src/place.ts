@@ -4,8 +4,6 @@ import type { TableOfContents, TocEntry } from "./wire.ts";
 
 export interface Place {
   chapter: string;
-  /** What the page is about, in its own headings. */
-  topics: string[];
 }
 
 /** Gives the contents with what the chat needs of them, small enough to be kept in the tab. */
@@ -22,20 +20,19 @@ export function outlineOf({ book, title, entries }: TableOfContents): TableOfCon
 /** Finds the page in the table of contents. */
 export function placeIn({ entries }: TableOfContents, address: string): Place | null {
   const page = pagesOf(entries).find(({ url }) => pathOf(url) === pathOf(address));
-  return page ? { chapter: page.title, topics: page.children.map(({ title }) => title) } : null;
+  return page ? { chapter: page.title } : null;
 }
 
-/** Gives up to `most` topics worth asking about: those of the page, or else of the whole book. */
-export function topicsFor(contents: TableOfContents, place: Place | null, most: number): string[] {
-  const own = place?.topics ?? [];
-  if (own.length) return own.slice(0, most);
-  const chapters = pagesOf(contents.entries).filter(({ kind }) => kind === "chapter");
-  // Spread over the book, so that its end is suggested too.
-  const step = Math.max(1, Math.floor(chapters.length / most));
-  return chapters
-    .filter((_, at) => at % step === 0)
-    .slice(0, most)
-    .map(({ title }) => title);
+/** Gives up to `most` chapters to read: those behind the page that is open, or else the first ones. */
+export function chaptersFor({ entries }: TableOfContents, address: string, most: number): TocEntry[] {
+  const pages = pagesOf(entries);
+  const here = pages.findIndex(({ url }) => pathOf(url) === pathOf(address));
+  const others = pages.filter((_, at) => at !== here);
+  const chapters = others.some(({ kind }) => kind === "chapter")
+    ? others.filter(({ kind }) => kind === "chapter")
+    : others;
+  const next = chapters.filter((chapter) => pages.indexOf(chapter) > here);
+  return (next.length ? next : chapters).slice(0, most);
 }
 
 /** Tells whether two addresses are of one page, however it is spelled. */

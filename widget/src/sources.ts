@@ -1,6 +1,7 @@
 // What an answer rests on: names, and the text to copy.
 
 import type { Turn } from "./conversation.ts";
+import { fill, type Words } from "./strings.ts";
 import type { Claim, Quote, Source } from "./wire.ts";
 
 /** Names where something stands in the book. */
@@ -14,10 +15,14 @@ export function citedSources({ claims, sources }: Turn): Source[] {
   return sources.filter((source) => cited.has(source.chunk_id));
 }
 
-/** Gives the first few places that came nearest. */
-export function nearestSources({ sources }: Turn, most: number): Source[] {
-  const names = sources.map(placeOf);
-  return sources.filter((_, at) => names.indexOf(names[at] ?? "") === at).slice(0, most);
+/** Counts what can be checked of an answer: its quotes, and the sections they stand in; nothing without quotes. */
+export function factsOf({ claims }: Turn, words: Words): string {
+  const cited = claims.flatMap(proofs);
+  const quotes = new Set(cited.map(({ chunk_id, quote }) => `${chunk_id} ${quote}`)).size;
+  const sections = new Set(cited.map(placeOf)).size;
+  if (!quotes) return "";
+  const count = (count: number, one: string, many: string) => (count === 1 ? one : fill(many, { count }));
+  return `${count(quotes, words.quoteOne, words.quoteMany)} · ${count(sections, words.sectionOne, words.sectionMany)}`;
 }
 
 /** Writes the answer with every quote that proves it, for pasting elsewhere. */

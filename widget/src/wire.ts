@@ -1,6 +1,15 @@
 // What the service sends, as far as the chat reads it: the native contract's streamed events.
 
 export type Verdict = "supported" | "partly" | "unsupported" | "contradicted" | "not_a_claim";
+/** What a response is. */
+export type Outcome =
+  | "answered"
+  | "not_in_book"
+  | "no_direct_answer"
+  | "not_in_selection"
+  | "unsupported_request"
+  | "small_talk"
+  | "no_context";
 export type Level = "high" | "medium" | "low" | "insufficient";
 
 /** A sentence of the book that proves a claim. */
@@ -23,9 +32,8 @@ export interface Claim {
   citations: Quote[];
 }
 
-/** A passage that the answer rests on; for a refusal, one of the nearest. */
-export interface Source {
-  number: number;
+/** A passage of the book. */
+export interface Passage {
   chunk_id: string;
   chunk_text: string;
   chapter: string;
@@ -34,10 +42,18 @@ export interface Source {
   source_file: string;
 }
 
+/** A passage that the answer rests on. */
+export interface Source extends Passage {
+  number: number;
+}
+
 /** The whole answer, as the last event has it. */
 export interface Reply {
   response: string;
   sources: Source[];
+  /** What the answer could be made from; for a refusal, the nearest passages. */
+  retrieved?: Passage[];
+  status?: Outcome;
   session_id: string;
   timestamp: string;
   confidence_level: Level;
@@ -64,7 +80,7 @@ export interface Problem {
 
 export type ChatEvent =
   | { event: "start"; data: { session_id: string; answer_id: string } }
-  | { event: "sources"; data: { sources: Source[] } }
+  | { event: "sources" | "retrieved"; data: unknown }
   | { event: "sentence"; data: { text: string; claim: Claim } }
   | { event: "withheld"; data: { claim: Claim } }
   | { event: "done"; data: Reply }

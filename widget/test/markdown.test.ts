@@ -45,6 +45,15 @@ describe("an answer's Markdown", () => {
     expect(rendered("a &lt; b &amp; c &#8805; d").textContent?.trim()).toBe("a < b & c ≥ d");
   });
 
+  it.each([
+    ["[Mermaid.js] draws [like a pencil][pencil][^1].", "Mermaid.js draws like a pencil."],
+    ["the [`Vec`][vec] of `a[i][j]`", "the Vec of a[i][j]"],
+    ["within [0, 1] of m[row][column]", "within [0, 1] of m[row][column]"],
+  ])("shows links by reference as their words: %s", (source, shown) => {
+    expect(rendered(source).textContent?.trim()).toBe(shown);
+    expect(plainText(source)).toBe(shown);
+  });
+
   it("follows links of the web alone, and shows what the others are called", () => {
     const box = rendered("[one](https://ok.example/a) [two](mailto:a@b.example) [three](../page.md)");
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { findNamed, namedBy, textOf } from "../src/fragment.ts";
-import { placeIn, topicsFor } from "../src/place.ts";
+import { chaptersFor, placeIn } from "../src/place.ts";
 import { cleaned } from "../src/selection.ts";
 import type { TableOfContents, TocEntry } from "../src/wire.ts";
 
@@ -91,10 +91,13 @@ describe("where the reader is", () => {
     expect(placeIn(CONTENTS, "https://book.example/blog")).toBeNull();
   });
 
-  it("gives topics of the page, or else of the whole book", () => {
-    expect(topicsFor(CONTENTS, placeIn(CONTENTS, "https://book.example/one"), 3)).toEqual(["First steps"]);
-    expect(topicsFor(CONTENTS, null, 3)).toEqual(["One", "Two", "Three"]);
-    expect(topicsFor(CONTENTS, placeIn(CONTENTS, "https://book.example/two"), 2)).toEqual(["One", "Two"]);
+  it("gives the chapters to read next, or else the first ones", () => {
+    const titles = (address: string, most: number) => chaptersFor(CONTENTS, address, most).map(({ title }) => title);
+
+    expect(titles("https://book.example/one", 3)).toEqual(["Two", "Three"]);
+    expect(titles("https://blog.example/", 2)).toEqual(["One", "Two"]);
+    expect(titles("https://book.example/three", 3)).toEqual(["One", "Two"]);
+    expect(chaptersFor({ ...CONTENTS, entries: [CONTENTS.entries[0]!] }, "https://blog.example/", 3)).toHaveLength(1);
   });
 });
 

@@ -49,7 +49,7 @@ describe("an answer in other places", () => {
   });
 
   it("is read out once, without marks and markup", () => {
-    expect(announcementOf(turn, wordsOf("en"))).toBe("Answer: It is so. Well supported by the book");
+    expect(announcementOf(turn, wordsOf("en"))).toBe("Answer: It is so. 1 quote · 1 section");
   });
 
   it("is announced as what it is when there is none", () => {

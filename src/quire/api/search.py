@@ -13,7 +13,7 @@ from quire.api.door import needs
 from quire.api.fields import BookFilters
 from quire.ports import Library
 from quire.retrieve.across import search_across
-from quire.retrieve.search import Searcher, relevant
+from quire.retrieve.search import Searcher
 
 
 def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRouter:
@@ -28,7 +28,7 @@ def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRout
         named = dict.fromkeys(book_for(request, book) for book in wanted)
         indexes = [await asyncio.to_thread(library.open, book) for book in named]
         hits = await search_across(searcher, indexes, body.query, filters=filters, top_k=body.top_k)
-        return found(body.query, relevant(hits))
+        return found(body.query, hits)
 
     @router.post("/search_book", tags=["workflow"])
     async def search_book(body: SearchBookRequest, request: Request) -> RAGContext:
@@ -36,6 +36,6 @@ def search_router(library: Library, searcher: Searcher, clock: Clock) -> APIRout
         filters = (body.filters or BookFilters()).read()
         index = await asyncio.to_thread(library.open, book_for(request, body.book))
         result = await searcher.search(index, body.query, filters=filters, top_k=body.topK)
-        return rag_context(body.query, relevant(result.hits), clock())
+        return rag_context(body.query, result.relevant, clock())
 
     return router

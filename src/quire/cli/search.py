@@ -19,7 +19,6 @@ from quire.cli.terminal import print_indented
 from quire.compose import build
 from quire.domain import Chunk, Filters, Hit
 from quire.prose.plain import preview
-from quire.retrieve.search import relevant
 from quire.settings import Settings
 
 PREVIEW = 240
@@ -94,6 +93,5 @@ async def _search(
     async with build(settings) as services:
         index = services.library.open(book)
         found = await services.searcher.search(index, question, filters=filters, top_k=top_k)
-        hits = relevant(found.hits)
-        ids = [hit.chunk.id for hit in hits] if around else []
-        return hits, {identity: index.neighbours(identity, around) for identity in ids}
+        ids = [hit.chunk.id for hit in found.relevant] if around else []
+        return found.relevant, {identity: index.neighbours(identity, around) for identity in ids}

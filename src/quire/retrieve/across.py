@@ -12,7 +12,7 @@ from quire.retrieve.search import Searcher
 async def search_across(
     searcher: Searcher, indexes: Sequence[Index], question: str, *, filters: Filters, top_k: int
 ) -> tuple[Hit, ...]:
-    """Give the `top_k` best passages of all books.
+    """Give the `top_k` best passages of all books that say something to the question.
 
     Similarity is calibrated, a probability, and so it can be compared from book to book; the ranks
     and scores of the searches behind it cannot.
@@ -20,6 +20,6 @@ async def search_across(
     found = await asyncio.gather(
         *(searcher.search(index, question, filters=filters, top_k=top_k) for index in indexes)
     )
-    hits = [hit for result in found for hit in result.hits]
+    hits = [hit for result in found for hit in result.relevant]
     hits.sort(key=lambda hit: (-hit.similarity, hit.rank, hit.chunk.id))
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:top_k], start=1))

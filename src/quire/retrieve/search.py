@@ -31,8 +31,8 @@ the questions of two textbooks."""
 LEAST_READ = -8.0
 """The reader's score of a passage that says nothing to the question; worse is no worse."""
 LEAST_RELEVANT = 0.05
-"""The similarity below which nothing that was found is about the question: on the sample book, what
-it does not speak of stays below, and words that it uses come far above."""
+"""The answerability below which nothing that was found is about the question: on the sample book,
+what it does not speak of stays below, and words that it uses come far above."""
 FLOOR_RANK = 20
 """From this rank on, what is found is taken to be no longer about the question."""
 FLOOR_OF = 20
@@ -46,6 +46,11 @@ class SearchResult:
 
     hits: tuple[Hit, ...]
     answerability: float
+
+    @property
+    def relevant(self) -> tuple[Hit, ...]:
+        """What is worth showing to someone who searches: the nearest passages may be far off."""
+        return self.hits if self.answerability >= LEAST_RELEVANT else ()
 
 
 class Searcher:
@@ -225,11 +230,6 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
         )
         for number, hit in enumerate(hits, start=1)
     ]
-
-
-def relevant(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits worth showing to someone who searches; the nearest are not always near."""
-    return tuple(hit for hit in hits if hit.similarity >= LEAST_RELEVANT)
 
 
 def floor_of(rankings: Rankings, usual: float) -> float:

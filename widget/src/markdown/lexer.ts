@@ -31,6 +31,24 @@ const mark: TokenizerAndRendererExtension = {
   },
 };
 
+// Links whose targets stand elsewhere on the page of the book, and marks of its footnotes. As the service has it:
+// words in brackets are such a link, numbers and letters are not.
+const REFERENCE = /^\[((?:[^[\]\\`!^@|={}$;]|`[^`]*`)+)\](?:(\[[^[\]\n^]*\])|(?!\(|\[(?!\^)))/;
+const reference: TokenizerAndRendererExtension = {
+  name: "reference",
+  level: "inline",
+  start: (source) => indexOf(source, "["),
+  tokenizer(source, before): Tokens.Generic | undefined {
+    const note = /^\[\^[^[\]\n]+\]/.exec(source);
+    if (note) return { type: "reference", raw: note[0], tokens: [] };
+    const found = REFERENCE.exec(source);
+    const words = found?.[1] ?? "";
+    const meant = found?.[2] !== undefined || /\p{L}{3}|`/u.test(words);
+    if (!found || !meant || words !== words.trim() || /[\w)\]!]$/.test(before.at(-1)?.raw ?? "")) return undefined;
+    return { type: "reference", raw: found[0], tokens: this.lexer.inlineTokens(words) };
+  },
+};
+
 const inlineMath: TokenizerAndRendererExtension = {
   name: "math",
   level: "inline",
@@ -56,7 +74,7 @@ const blockMath: TokenizerAndRendererExtension = {
 };
 
 const reader = new Marked({ gfm: true });
-reader.use({ extensions: [blockMath, inlineMath, mark] });
+reader.use({ extensions: [blockMath, inlineMath, mark, reference] });
 
 /** Reads a text into blocks; one that is too long or breaks the reader is given as plain text. */
 export function readBlocks(text: string): Token[] {

@@ -115,6 +115,8 @@ function inlineOne(token: Token, by: Rendering, depth: number): Shown {
       return html`<code>${(token as Tokens.Codespan).text}</code>`;
     case "br":
       return html`<br />`;
+    case "reference":
+      return html`${within()}`;
     case "link": {
       const href = safeHref((token as Tokens.Link).href);
       return href ? by.link(href, within()) : html`${within()}`;

@@ -153,6 +153,13 @@ export const answer = css`
   .math {
     unicode-bidi: isolate;
   }
+  /* Chromium knows no \`columnalign\`, by which TeX's aligned equations are set. */
+  .math mtable[columnalign^="right left"] mtd:nth-child(odd) {
+    text-align: right;
+  }
+  .math mtable[columnalign^="right left"] mtd:nth-child(even) {
+    text-align: left;
+  }
   .math.display {
     display: block;
     overflow-x: auto;

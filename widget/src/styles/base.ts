@@ -37,7 +37,11 @@ export const base = css`
     display: none;
   }
 
+  /* Styles of the site for every element, as \`* { letter-spacing: … }\`, reach the host and are inherited. */
   .root {
+    all: initial;
+    display: block;
+    color-scheme: inherit;
     font: 400 0.9375rem/1.6 var(--font);
     color: var(--ink);
     text-align: start;

@@ -20,16 +20,16 @@ export const states = css`
   .starters li + li {
     margin: 0;
   }
-  .starters button {
-    inline-size: 100%;
+  .starters a {
+    display: block;
     padding: 0.65rem 0.95rem;
     border: 1px solid var(--line);
     border-radius: 12px;
-    background: none;
     line-height: 1.45;
-    text-align: start;
+    color: inherit;
+    text-decoration: none;
   }
-  .starters button:hover {
+  .starters a:hover {
     border-color: var(--accent);
     background: var(--tint);
   }
@@ -102,27 +102,12 @@ export const states = css`
     align-items: center;
     gap: 0.25rem 0.75rem;
   }
-  .confidence {
-    display: inline-flex;
-    align-items: center;
-    gap: 0.45rem;
+  .facts {
     font-size: 0.8125rem;
     color: var(--soft);
   }
-  .confidence::before {
-    content: "";
-    inline-size: 0.5rem;
-    block-size: 0.5rem;
-    border-radius: 50%;
-    background: var(--good);
-  }
-  .confidence[data-level="medium"]::before {
-    background: linear-gradient(90deg, var(--good) 50%, transparent 50%);
-    box-shadow: inset 0 0 0 1px var(--good);
-  }
-  .confidence[data-level="low"]::before {
-    background: none;
-    box-shadow: inset 0 0 0 2px var(--warn);
+  .facts[data-doubt="true"] {
+    color: var(--warn);
   }
   .actions {
     display: flex;
@@ -200,17 +185,13 @@ export const states = css`
   .notice.problem {
     border-inline-start: 3px solid var(--warn);
   }
-  .nearest {
-    display: grid;
-    gap: 0.7rem;
-    list-style: none;
+  .closest {
+    padding: 0.65rem 0.95rem;
+    border: 1px solid var(--line);
+    border-radius: 12px;
     font-size: 0.875rem;
   }
-  .nearest li,
-  .nearest p {
-    margin: 0;
-  }
-  .nearest p {
+  .closest p {
     color: var(--soft);
   }
 
@@ -235,7 +216,6 @@ export const states = css`
     .asked {
       border: 1px solid currentColor;
     }
-    .confidence::before,
     .dots i {
       forced-color-adjust: none;
       background: CanvasText;

@@ -13,7 +13,7 @@ import { fill } from "../strings.ts";
 import type { Claim, Quote, Verdict } from "../wire.ts";
 import { codeBox } from "./code.ts";
 import { formula } from "./formula.ts";
-import { bookLink } from "./links.ts";
+import { bookLink, targetLink } from "./links.ts";
 import type { Stage } from "./stage.ts";
 
 const VERDICTS: Record<Exclude<Verdict, "not_a_claim">, TemplateResult> = {
@@ -101,12 +101,8 @@ function openQuote(stage: Stage, turn: Turn, open: { claim: number; number: numb
 
 function oneQuote(stage: Stage, quote: Quote, claim: string): TemplateResult {
   const { words } = stage;
-  const here = quote.url && stage.whereIs(quote.url) === "here";
-  const link = quote.url
-    ? html`<a class="go" href=${stage.hrefOf(quote.url)} @click=${(event: Event) => stage.goTo(event, quote)}
-        >${here ? words.showHere : words.goTo}${icons.arrow}</a
-      >`
-    : nothing;
+  const label = html`${words.goTo}${icons.arrow}`;
+  const link = stage.hrefOf(quote.url) ? targetLink(stage, quote, label, "go") : nothing;
   const kinds = { text: "", heading: words.ofHeading, selection: words.ofSelection, own_text: words.ofSelection };
   // A text of the reader's own stands nowhere in the book.
   const where = [kinds[quote.of], quote.of === "own_text" ? "" : placeOf(quote)].filter(Boolean).join(" · ");

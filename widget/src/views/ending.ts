@@ -1,10 +1,10 @@
-// What stands below an answer: how sure it is, where it comes from, and what to do with it.
+// What stands below an answer: what can be checked of it, where it comes from, and what to do with it.
 
 import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import * as icons from "../icons.ts";
 import { plainText } from "../markdown/plain.ts";
-import { citedSources, copyable } from "../sources.ts";
+import { citedSources, copyable, factsOf } from "../sources.ts";
 import { fill, type Words } from "../strings.ts";
 import { copyButton } from "./code.ts";
 import { faultForm, thanks, thumbs } from "./feedback.ts";
@@ -20,7 +20,7 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
     ${turn.notices.map((code) => html`<p class="faint">${words[code as keyof Words] ?? code}</p>`)}
     ${turn.refused ? nothing : sources(stage, turn)} ${withheld(stage, turn)}
     <div class="row">
-      ${confidence(stage, turn)}
+      ${facts(stage, turn)}
       ${timeOf(stage, turn)}
       <span class="actions">
         ${copyButton(stage, icons.copy, () => copyable(turn, words.sources), words.copyAnswer)} ${thumbs(stage, turn)}
@@ -30,9 +30,12 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
   </footer>`;
 }
 
-function confidence({ words }: Stage, { refused, level, selection }: Turn): unknown {
-  if (refused || !level) return nothing;
-  return html`<p class="confidence" data-level=${level}>${selection ? words.fromSelection : words[level]}</p>`;
+// What can be checked, or that there is doubt; small talk and refusals have neither.
+function facts({ words }: Stage, turn: Turn): unknown {
+  const counted = turn.refused ? "" : factsOf(turn, words);
+  if (!counted) return nothing;
+  const doubtful = turn.level === "low";
+  return html`<p class="facts" data-doubt=${doubtful}>${doubtful ? words.doubt : counted}</p>`;
 }
 
 function sources(stage: Stage, turn: Turn): unknown {

@@ -1,32 +1,35 @@
-// A refusal is an answer: it says that the book does not say, and shows what comes nearest.
+// How a question ends that has no answer: each ending says only what is known.
 
 import { html, nothing, type TemplateResult } from "lit";
 import type { Turn } from "../conversation.ts";
 import { previewOf } from "../markdown/plain.ts";
-import { nearestSources } from "../sources.ts";
-import type { Source } from "../wire.ts";
+import type { Words } from "../strings.ts";
+import type { Passage } from "../wire.ts";
 import { sourceLink } from "./links.ts";
 import { QUESTION, type Stage } from "./stage.ts";
 
-const NEAREST = 3;
 export function refusal(stage: Stage, turn: Turn): TemplateResult {
   const { words } = stage;
-  const nearest = turn.selection ? [] : nearestSources(turn, NEAREST);
-  const missed = turn.selection ? words.notInSelection : nearest.length ? words.notInBook : "";
-  // The service lists the nearest passages below its first paragraph; here they are links.
-  const [said = ""] = nearest.length ? turn.text.split("\n\n") : [turn.text];
-  return html`<div class="refusal" part="refusal">
-    ${missed ? html`<p><strong>${missed}</strong></p>` : nothing}
-    <p dir="auto">${said}</p>
-    ${
-      nearest.length
-        ? html`<ul class="nearest" aria-label=${words.nearest}>
-          ${nearest.map((source) => passage(stage, source))}
-        </ul>`
-        : nothing
-    }
-    ${turn.offersBook ? offer(stage, turn) : nothing}
+  const said = endingOf(turn, words);
+  const [closest] = turn.outcome === "no_direct_answer" ? turn.nearest : [];
+  return html`<div class="refusal" part="refusal" data-outcome=${turn.outcome ?? nothing}>
+    ${said ? html`<p><strong>${said}</strong></p>` : html`<p dir="auto">${turn.text}</p>`}
+    ${closest ? card(stage, closest) : nothing} ${turn.offersBook ? offer(stage, turn) : nothing}
   </div>`;
+}
+
+/** Says in the chat's own language how a question ended; what the service explains itself, it says in its words. */
+export function endingOf({ outcome, chapter }: Turn, words: Words): string {
+  switch (outcome) {
+    case "not_in_book":
+      return chapter ? words.notInChapter : words.notInBook;
+    case "no_direct_answer":
+      return words.noDirectAnswer;
+    case "not_in_selection":
+      return words.notInSelection;
+    default:
+      return "";
+  }
 }
 
 function offer({ words, chat, asked, focus }: Stage, turn: Turn): TemplateResult {
@@ -38,9 +41,10 @@ function offer({ words, chat, asked, focus }: Stage, turn: Turn): TemplateResult
   return html`<button type="button" class="second" @click=${ask}>${words.askBook}</button>`;
 }
 
-function passage(stage: Stage, source: Source): TemplateResult {
-  return html`<li dir="auto">
-    ${sourceLink(stage, source)}
-    <p dir="auto">${previewOf(source.chunk_text)}</p>
-  </li>`;
+function card(stage: Stage, passage: Passage): TemplateResult {
+  return html`<p>${stage.words.closest}</p>
+    <div class="closest" dir="auto">
+      ${sourceLink(stage, passage)}
+      <p dir="auto">${previewOf(passage.chunk_text)}</p>
+    </div>`;
 }

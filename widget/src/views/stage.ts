@@ -21,8 +21,8 @@ export interface Stage {
   direction: "ltr" | "rtl";
   /** Tells where an address of the book leads: on this page, to another of this site, or away. */
   whereIs(url: string): "here" | "site" | "away";
-  /** Gives the address to follow, which may be that of a copy of the site. */
-  hrefOf(url: string): string;
+  /** Gives the address to follow, which may be that of a copy of the site; `null` if it must not be followed. */
+  hrefOf(url: string): string | null;
   /** Goes to a sentence; on this page without loading it again. */
   goTo(event: Event, target: Target): void;
   copy(text: string): Promise<boolean>;
