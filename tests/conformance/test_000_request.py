@@ -223,9 +223,17 @@ def retrieved(main: Service) -> Body:
 
 @item("000.24", "content_chunks has 1 to 20 items")
 def test_between_one_and_twenty_chunks_are_retrieved(main: Service) -> None:
-    for question in (COVERED, "list the chapters", "What is a robot?"):
-        events = main.stream(STREAM, {"query_text": question})
-        assert 1 <= len(event_of(events, "retrieved_content")["content_chunks"]) <= 20
+    found = {
+        question: [
+            len(data["content_chunks"])
+            for name, data in main.stream(STREAM, {"query_text": question})
+            if name == "retrieved_content"
+        ]
+        for question in (COVERED, "What is a robot?", "list the chapters", "thanks")
+    }
+
+    assert found[COVERED]
+    assert all(1 <= count <= 20 for counts in found.values() for count in counts)
 
 
 @pytest.mark.parametrize(
