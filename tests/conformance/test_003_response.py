@@ -270,7 +270,7 @@ def test_a_withheld_answer_measures_nothing(told: Service, model: Model) -> None
 
 
 @item("003.96", "low answers, with a disclaimer")
-@kept("low", "disclaimer")
+@kept("disclaimer")
 def test_low_answers(low: list[Body]) -> None:
     assert all(found["should_answer"] and found["sources"] for found in low)
 
