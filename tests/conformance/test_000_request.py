@@ -121,18 +121,14 @@ def test_own_text_is_no_source_while_the_book_is_searched(main: Service) -> None
     assert "zorblatt" not in str(answer)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {**OWN, "user_context": "Red."},
-        {**OWN, "user_context": "The lamp is red. " + "It stands on the table. " * 900},
-        asked(user_context="It stands on the table. " * 900),
-    ],
-    ids=["four characters", "twenty thousand", "twenty thousand, not used"],
-)
-@item("000.12", "user_context has no limit of its own")
-def test_own_text_may_be_short_or_long(main: Service, body: Body) -> None:
-    assert main.ask(ASK, body)["response_text"]
+@item("000.12", "user_context has 1 to 16,000 characters, and any number where it is not used")
+@kept("user_context")
+def test_own_text_may_be_short_or_long(main: Service) -> None:
+    long = "The lamp is red. " + "It stands on the table. " * 660
+    for own in ("Red.", long):
+        assert main.ask(ASK, {**OWN, "user_context": own})["response_text"]
+    assert main.ask(ASK, asked(user_context=long * 2))["response_text"]
+    refused(main, {**OWN, "user_context": long * 2}, "user_context")
 
 
 def chapters(service: Service, filters: Body) -> set[str]:
@@ -223,9 +219,17 @@ def retrieved(main: Service) -> Body:
 
 @item("000.24", "content_chunks has 1 to 20 items")
 def test_between_one_and_twenty_chunks_are_retrieved(main: Service) -> None:
-    for question in (COVERED, "list the chapters", "What is a robot?"):
-        events = main.stream(STREAM, {"query_text": question})
-        assert 1 <= len(event_of(events, "retrieved_content")["content_chunks"]) <= 20
+    found = {
+        question: [
+            len(data["content_chunks"])
+            for name, data in main.stream(STREAM, {"query_text": question})
+            if name == "retrieved_content"
+        ]
+        for question in (COVERED, "What is a robot?", "list the chapters", "thanks")
+    }
+
+    assert found[COVERED]
+    assert all(1 <= count <= 20 for counts in found.values() for count in counts)
 
 
 @pytest.mark.parametrize(
