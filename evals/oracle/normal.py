@@ -44,7 +44,7 @@ class Normal:
     """Replaces what differs between runs; the same id gets the same placeholder each time."""
 
     def __init__(self, places: Mapping[str, str] | None = None, *, measured: bool = True) -> None:
-        """Replace the paths of `places` by their names; figures of time only if `measured`."""
+        """Replace the paths and ids of `places` by their names; durations only if `measured`."""
         self._places = sorted((places or {}).items(), key=lambda place: -len(place[0]))
         self._ids: dict[str, str] = {}
         self._measured = measured
@@ -64,8 +64,8 @@ class Normal:
     def value(self, value: Any, key: str = "") -> Any:
         """Return JSON with placeholders, keys in order."""
         if isinstance(value, dict):
-            named = sorted((self.text(str(name)), item) for name, item in value.items())
-            return {name: self.value(item, name) for name, item in named}
+            named = {self.text(str(name)): item for name, item in value.items()}
+            return {name: self.value(named[name], name) for name in sorted(named)}
         if isinstance(value, list | tuple):
             return [self.value(item, key) for item in value]
         if value is not None and self._measured and _MEASURED.search(key):

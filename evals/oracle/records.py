@@ -23,7 +23,9 @@ KINDS = {
     "image": re.compile(r"!\["),
 }
 _RULE = re.compile(r"[-+]+$")
-_OPTION = re.compile(r"-\S+(?:, -\S+)*(?: (?:[A-Z]{2,}[A-Z =]*\b|\[\S+\]))?|Usage: .*")
+_OPTION = re.compile(
+    r"-[^\s,]+(?:, -\S+)*(?: (?:[A-Z]{2,}(?:[ =][A-Z]{2,})*\b|\[\S+\]))?|Usage: .*"
+)
 PROSE = {"description", "summary", "title"}
 ALTERED = REPOSITORY / "evals/adversarial/physical-ai.jsonl"
 CONVERSATIONS = REPOSITORY / "evals/conversations/dev.jsonl"

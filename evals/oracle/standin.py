@@ -10,7 +10,9 @@ from typing import Any
 
 WIDTH = 4
 CALL = "call-1"
-LIE = "The moon is made of green cheese. [1]"
+TOOL = "table_of_contents"
+SENTENCES = 5
+LIE = "The moon is made of green cheese."
 """Said after the truth, to see it withheld."""
 
 
@@ -50,15 +52,22 @@ class StandIn(BaseHTTPRequestHandler):
 
 def _deltas(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a model with tools calls once, and what any says in the end."""
-    called = [one for one in request["messages"] if one["role"] == "tool"]
-    if request.get("tools") and not any(one["tool_call_id"] == CALL for one in called):
-        function = {"name": "table_of_contents", "arguments": "{}"}
+    offered = [tool["function"]["name"] for tool in request.get("tools") or ()]
+    called = [one["tool_call_id"] for one in request["messages"] if one["role"] == "tool"]
+    if TOOL in offered and CALL not in called:
+        function = {"name": TOOL, "arguments": "{}"}
         call = {"index": 0, "id": CALL, "type": "function", "function": function}
         return [{"role": "assistant", "tool_calls": [call]}]
     shown = "\n".join(str(one["content"]) for one in request["messages"])
-    # As a prompt says it, or as a tool does.
-    found = re.search(r"\[1\] .*\n(.+?\.)\s|\"number\": 1,.*?\"text\": \"(.+?\.)\s", shown)
-    text = f"{found[1] or found[2]} [1] {LIE}" if found else "NOT IN THE BOOK"
+    # As a prompt shows the first passage, or as a tool does.
+    found = re.search(
+        r'(?s)\[1\] .*?\n(.+?)\n\n(?:\[2\]|</)|"number": 1,.*?"text": "(.+?)"[,}]', shown
+    )
+    text = "NOT IN THE BOOK"
+    if found:
+        passage = found[1] or found[2].replace("\\n", "\n")
+        sentences = re.split(r"(?<=\.)\s+", passage)[:SENTENCES]
+        text = " ".join(f"{one} [1]" for one in (*sentences, LIE))
     return [{"role": "assistant", "content": f"{word} "} for word in text.split()]
 
 

@@ -73,6 +73,7 @@ CONTRACTS = {
     "query": Contract(whole="/query", streamed="/query/stream", asks="query"),
 }
 READS = (
+    "/",
     "/health",
     "/ready",
     "/books",
@@ -110,7 +111,8 @@ def ask(client: httpx.Client, contract: Contract, case: Case, path: str) -> dict
     thread = None
     for earlier in case.history:
         asked = contract.body(Case(id="", question=earlier), thread)
-        thread = client.post(contract.whole, json=asked).json()[contract.began]
+        began = said(client.post(contract.whole, json=asked))["body"]
+        thread = began.get(contract.began) if isinstance(began, dict) else None
     return said(client.post(path, json=contract.body(case, thread)))
 
 
@@ -144,7 +146,6 @@ def completions_record(client: httpx.Client, cases: list[Case]) -> dict[str, Any
 
 def reads_record(client: httpx.Client) -> dict[str, Any]:
     """Read everything that can be read, after one question and what can be done with its answer."""
-    normal = Normal()
     found = {"ask": said(client.post("/chat/run", json={"message": "What is SLAM?"}))}
     found["stream"] = said(client.post("/chat/stream", json={"message": "What is a quaternion?"}))
     stream = found["stream"]["body"][0]["data"]["answer_id"]
@@ -171,7 +172,8 @@ def reads_record(client: httpx.Client) -> dict[str, Any]:
     ]
     for place, (method, path, body) in enumerate(sent):
         found[f"{place:02} {method} {path}"] = said(client.request(method, path, json=body))
-    return normal.record(found)
+    ids = {answer: "<answer>", thread: "<thread>", stream: "<stream>"}
+    return {Normal(ids).text(name): Normal(ids).record(one) for name, one in found.items()}
 
 
 def mcp_record(send: Send, cases: list[Case]) -> dict[str, Any]:
