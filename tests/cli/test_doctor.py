@@ -23,7 +23,8 @@ def _line(said: str, name: str) -> str:
 def test_weights_that_were_changed_are_not_called_checked(quire: Quire, data: Path) -> None:
     model = data / "models" / MODEL_ID / "model.onnx"
     content = bytearray(model.read_bytes())
-    content[-200_000:] = bytes(200_000)
+    middle = len(content) // 2  # within the weights: the graph around them can still be loaded
+    content[middle : middle + 200_000] = os.urandom(200_000)
     model.write_bytes(content)
 
     run = quire("doctor", data=data)
@@ -92,7 +93,7 @@ def test_a_model_without_its_key_is_blamed_alone_and_the_next_one_answers(
     assert "embedded, quotes the book" in _line(run.stdout, "model")
     assert asked.returncode == 0, asked.stderr
     assert "concentric rings of glass" in asked.stdout
-    assert "stood in" in asked.stdout or "embedded" in asked.stdout
+    assert "so the book is quoted instead" in " ".join(asked.stdout.split())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")

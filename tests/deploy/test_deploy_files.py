@@ -1,10 +1,12 @@
 """The files that put Quire on servers: each is read by the checker of its own kind."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,50 @@ def test_systemd_accepts_the_unit_and_finds_little_exposed(tmp_path: Path) -> No
 
     assert checked(analyze, "verify", "--man=no", unit) == ""
     checked(analyze, "security", "--offline=true", f"--threshold={EXPOSURE}", unit)
+
+
+def test_a_password_of_the_database_is_never_on_a_command_line(tmp_path: Path) -> None:
+    stand_ins = tmp_path / "bin"
+    stand_ins.mkdir()
+    for name in ("pg_dump", "pg_restore", "quire"):
+        seen = tmp_path / name
+        lines = ("#!/bin/sh", f'echo "$@" >>"{seen}"', f'env >>"{seen}.env"')
+        (stand_ins / name).write_text("\n".join((*lines, '[ "$1" != books ] || echo "[]"', "")))
+        (stand_ins / name).chmod(0o755)
+    told = os.environ | {
+        "PATH": f"{stand_ins}:{os.environ['PATH']}",
+        "QUIRE_DATA_DIR": str(tmp_path / "data"),
+        "QUIRE_DATABASE_URL": "postgresql://quire:h%40sh'hush@db.example:5433/books"
+        "?sslmode=require",
+    }
+
+    for script in ("backup", "restore"):
+        run = subprocess.run(
+            [DEPLOY / script, tmp_path / "kept"],
+            env=told,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+
+    for name in ("pg_dump", "pg_restore"):
+        assert "hush" not in (tmp_path / name).read_text("utf-8")
+        given = (tmp_path / f"{name}.env").read_text("utf-8").splitlines()
+        assert {"PGPASSWORD=h@sh'hush", "PGHOST=db.example", "PGPORT=5433"} <= set(given)
+        assert {"PGUSER=quire", "PGDATABASE=books", "PGSSLMODE=require"} <= set(given)
+
+
+def test_the_source_distribution_takes_files_of_the_root_only() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+
+    assert all(pattern.startswith("/") for pattern in included)
+    assert all((ROOT / pattern[1:]).exists() for pattern in included)
+
+
+def test_every_model_that_is_shipped_stands_in_the_notice() -> None:
+    notice = (ROOT / "NOTICE").read_text("utf-8")
+
+    for model in (ROOT / "src/quire/index/models").glob("*.onnx"):
+        assert model.name in notice

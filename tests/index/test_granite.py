@@ -110,7 +110,11 @@ def test_the_model_is_made_once_and_kept(small_model: Path) -> None:
     second = prepare_granite(small_model, said.append)
 
     assert first == second == small_model / MODEL_ID
-    assert sorted(file.name for file in first.iterdir()) == ["model.onnx", "tokenizer.json"]
+    assert sorted(file.name for file in first.iterdir()) == [
+        "model.onnx",
+        "sha256.json",
+        "tokenizer.json",
+    ]
     assert said == ["Preparing the embedding model (once, a few seconds)…"]
     assert [folder.name for folder in small_model.iterdir()] == [MODEL_ID]
 
