@@ -130,7 +130,8 @@ def read_openstax(folder: Path, embedder: Embedder, cache: Path) -> MemoryBook:
         if row.get("cloze") or not text.endswith("?") or UNNATURAL.search(text):
             continue
         gold = frozenset(c.id for c in book.chunks if c.source_file in row["gold_pages"])
-        book.questions.append(Asked(folder.name, row["id"], text, gold))
+        if gold:
+            book.questions.append(Asked(folder.name, row["id"], text, gold))
     return book
 
 

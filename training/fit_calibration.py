@@ -1,4 +1,4 @@
-"""Fit the probability that what was found holds the answer: the heart of `similarity_score`.
+"""Fit the probability that what was found holds the answer: `answerability`.
 
     python -m training.fit_calibration --data DATA --out src/quire/retrieve/calibration
 
@@ -303,6 +303,9 @@ def main() -> None:
     }
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / calibration_file(embedder.id)
+    if path.is_file():
+        # What `training/fit_relevance.py` has added stays until it is fitted again.
+        result = json.loads(path.read_text("utf-8")) | result
     path.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 

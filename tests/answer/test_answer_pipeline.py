@@ -128,7 +128,7 @@ async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, te
     answer = await answer_with(tiny_data, text)
 
     assert answer.status == "not_in_book"
-    assert answer.text.startswith("The book does not answer this.")
+    assert answer.text.startswith("I couldn't find a direct answer in the book.")
     assert "The lens › What a Fresnel lens is" in answer.text
     assert not answer.confidence.should_answer
     assert answer.confidence.level == "insufficient"

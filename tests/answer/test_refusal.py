@@ -45,11 +45,21 @@ def test_a_heading_that_gives_orders_is_not_passed_on() -> None:
     assert closest_section([order]) == "I couldn't find a direct answer in the book."
 
 
-@pytest.mark.parametrize(("scores", "off"), [((0.2, 0.4), True), ((0.2, 0.6), False), ((), True)])
-def test_a_search_is_off_the_subject_if_no_passage_is_on_it(
-    scores: tuple[float, ...], off: bool
+@pytest.mark.parametrize(
+    ("scores", "answerability", "off"),
+    [
+        ((0.2, 0.6), 0.1, True),
+        ((), 0.0, True),
+        ((0.2, 0.8), 0.1, False),
+        ((0.2, 0.6), 0.4, False),
+    ],
+)
+def test_off_the_subject_is_where_neither_passages_nor_sentences_are_near(
+    scores: tuple[float, ...], answerability: float, off: bool
 ) -> None:
-    assert is_off_subject([replace(hit_of(), similarity=score) for score in scores]) is off
+    nearest = [replace(hit_of(), similarity=score) for score in scores]
+
+    assert is_off_subject(nearest, answerability) is off
 
 
 def test_a_long_topic_is_shortened() -> None:

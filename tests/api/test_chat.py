@@ -42,9 +42,9 @@ async def test_an_uncovered_question_is_refused_and_the_nearest_passages_are_sho
 
     assert body["should_answer"] is False
     assert body["confidence_level"] == "insufficient"
-    assert body["response"].startswith("The book does not answer this.")
-    assert body["claims"] == []
-    assert body["sources"]
+    assert body["response"].startswith("I couldn't find a direct answer in the book.")
+    assert (body["claims"], body["sources"]) == ([], [])
+    assert body["retrieved"]
 
 
 async def test_every_field_of_the_contract_is_there(client: httpx.AsyncClient) -> None:
@@ -77,7 +77,7 @@ async def test_the_stream_ends_with_the_answer_that_the_whole_reply_gives(
 
     events = parse_sse(streamed.text)
     names = [name for _, name, _ in events]
-    assert names[:2] == ["start", "sources"]
+    assert names[:2] == ["start", "retrieved"]
     assert names[-1] == "done"
     assert set(names[2:-1]) == {"sentence"}
     done = events[-1][2]
@@ -124,7 +124,7 @@ async def test_several_sections_may_be_searched(client: httpx.AsyncClient) -> No
 
     body = (await client.post("/chat/run", json=asked)).json()
 
-    assert {source["section"] for source in body["sources"]} == set(sections)
+    assert {passage["section"] for passage in body["retrieved"]} == set(sections)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_a_search_may_be_kept_to_addresses_files_and_beginnings(
 
     body = (await client.post("/chat/run", json=asked)).json()
 
-    assert {source["chapter"] for source in body["sources"]} == expected
+    assert {passage["chapter"] for passage in body["retrieved"]} == expected
 
 
 async def test_an_unknown_filter_is_refused_with_the_known_ones(client: httpx.AsyncClient) -> None:
@@ -162,7 +162,7 @@ async def test_an_unknown_filter_is_refused_with_the_known_ones(client: httpx.As
 async def test_top_k_limits_the_sources(client: httpx.AsyncClient) -> None:
     body = (await client.post("/chat/run", json={"message": COVERED, "top_k": 1})).json()
 
-    assert len(body["sources"]) == 1
+    assert len(body["sources"]) == len(body["retrieved"]) == 1
 
 
 @pytest.mark.parametrize(

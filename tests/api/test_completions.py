@@ -148,7 +148,7 @@ async def test_a_refusal_is_an_answer(client: AsyncOpenAI, stream: bool) -> None
         assert reply.choices[0].message.annotations == []
         assert reply.choices[0].finish_reason == "stop"
 
-    assert text.startswith("The book does not answer this.")
+    assert text.startswith("I couldn't find a direct answer in the book.")
     assert "**Sources**" not in text
 
 

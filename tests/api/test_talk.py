@@ -121,15 +121,17 @@ async def test_what_is_x_is_answered_in_whatever_language_it_is_asked(
     assert body["should_answer"] is True
 
 
-async def test_what_the_book_is_not_about_is_said_not_to_be_covered(
+async def test_a_place_without_an_answer_is_named_and_nothing_is_called_missing(
     client: httpx.AsyncClient,
 ) -> None:
-    body = await say(client, "Who invented the submarine telegraph?")
+    body = await say(client, "How heavy is the lens?")
 
-    assert body["status"] == "not_in_book"
-    assert body["response"] == "This book doesn't cover “the submarine telegraph”."
+    assert body["status"] == "no_direct_answer"
+    assert body["response"].startswith(
+        "I couldn't find a direct answer in the book. The closest section is “The lens"
+    )
     assert (body["sources"], body["confidence"]) == ([], 0.0)
-    assert body["retrieved"]
+    assert body["retrieved"][0]["chapter"] == "The lens"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from quire.retrieve.phrases import parse
 from quire.verify.orders import is_order
 
 MAX_SHOWN = 120
-OFF_SUBJECT = 0.5
-"""A search whose best passage is less likely relevant than this found nothing on the subject."""
+FAR_ANSWERABILITY, FAR_SIMILARITY = 0.3, 0.7
+"""Below both, nothing near the subject was found."""
 _UNPROVEN: dict[VerdictKind, str] = {
     "partly": "[supported only in part]",
     "unsupported": "[not supported by {source}]",
@@ -39,9 +39,10 @@ def selection_refusal(lacks: Sequence[str]) -> str:
     return f"The selected text doesn't answer that.{lack} Search the whole book?"
 
 
-def is_off_subject(nearest: Sequence[Hit]) -> bool:
-    """Whether none of the nearest passages is about what is asked."""
-    return max((hit.similarity for hit in nearest), default=0.0) < OFF_SUBJECT
+def is_off_subject(nearest: Sequence[Hit], answerability: float) -> bool:
+    """Whether neither the nearest passages nor their sentences are about what is asked."""
+    best = max((hit.similarity for hit in nearest), default=0.0)
+    return answerability < FAR_ANSWERABILITY and best < FAR_SIMILARITY
 
 
 def not_covered(question: str, *, filtered: bool = False) -> str:

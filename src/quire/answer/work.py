@@ -219,7 +219,7 @@ class Work:
     @property
     def _is_off_subject(self) -> bool:
         """Whether nothing that was found is about what is asked."""
-        return not self.evidence and is_off_subject(self.nearest or ())
+        return is_off_subject(self.nearest or (), self.answerability)
 
     def _refusal(self) -> str:
         if self.refusal:

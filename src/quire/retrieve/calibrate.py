@@ -191,20 +191,17 @@ def answerability_features(signals: Signals) -> dict[str, float]:
 
 
 def relevance_features(place: int, signals: Signals) -> dict[str, float]:
-    """Describe how the passage at `place`, counted from 0, stands to the question."""
-    own = [e.score for e in signals.evidence if e.passage.number == place + 1 and e.score > UNREAD]
-    wanted = set(terms(signals.question))
-    wanted = wanted - _ASKING or wanted
-    cosine = signals.cosines[place]
-    read = [e.score for e in signals.evidence if e.score > UNREAD]
+    """Describe whether the passage at `place`, counted from 0, is about what is asked."""
+    asked = set(terms(signals.question))
+    wanted = asked - _ASKING or asked
+    own = [e.score for e in signals.evidence if e.passage.number == place + 1]
+    read = [score for score in own if score != UNREAD]
     return {
-        "lift": cosine - signals.floor,
-        "gap": max(signals.cosines) - cosine,
-        "words": signals.statistics.coverage(wanted, set(terms(signals.texts[place]))),
-        "reader": _bounded(max(own)) if own else 0.0,
-        "unread": float(not own),
-        "best": _bounded(max(read, default=UNREAD)),
-        "rank": float(place),
+        "lift": signals.cosines[place] - signals.floor,
+        "words": signals.statistics.coverage(wanted, terms(signals.texts[place])),
+        "reader": _bounded(max(read)) if read else 0.0,
+        # Once a sentence answers for sure, no more are read: that says nothing of the passage.
+        "unread": float(not read),
     }
 
 

@@ -26,9 +26,10 @@ from quire.verify.judges import LexicalJudge
 
 PLAIN_CALIBRATION = Calibration(
     answerability=Logistic(1.0, {"reader": 8.0}),
-    relevance=Logistic(1.0, {"best": 8.0, "words": 0.5}),
+    relevance=Logistic(1.5, {"words": 3.0}),
 )
-"""Calls a question answered, and passages relevant, when the reader likes a sentence of theirs."""
+"""Calls a question answered when the reader likes a sentence, and all passages relevant: those with
+more of its words, more so."""
 
 
 def build_services(  # noqa: PLR0913 - one for each part that a test may replace

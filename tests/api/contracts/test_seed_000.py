@@ -206,7 +206,7 @@ async def test_an_answer_that_holds_is_delivered(client: httpx.AsyncClient) -> N
 async def test_too_little_confidence_is_refused_without_sources(client: httpx.AsyncClient) -> None:
     body = await ask(client, PATH, query(UNCOVERED))
 
-    assert body["response_text"].startswith("The book does not answer this.")
+    assert body["response_text"].startswith("I couldn't find a direct answer in the book.")
     assert (body["sources"], body["confidence_score"]) == ([], 0.0)
 
 
@@ -220,7 +220,7 @@ async def test_the_readers_own_text_is_the_only_source_where_that_was_asked(
 
     assert "whale oil" in answered["response_text"]
     assert [source["source_url"] for source in answered["sources"]] == [""]
-    assert "selected text does not answer" in refused["response_text"]
+    assert "selected text doesn't answer" in refused["response_text"]
     assert refused["sources"] == []
 
 

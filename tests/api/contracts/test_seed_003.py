@@ -110,7 +110,8 @@ async def test_an_answer_has_every_field(client: httpx.AsyncClient) -> None:
     body = await ask(client, PATH, query())
 
     assert f"{LENS} [1]" in body["response"]
-    assert body["confidence"] == fmean(s["similarity_score"] for s in body["sources"])
+    assert body["confidence"] == fmean(s["similarity_score"] for s in body["retrieved"])
+    assert body["status"] == "answered"
     assert uuid.UUID(body["session_id"]).version == 4
     assert datetime.fromisoformat(body["timestamp"]).utcoffset() == timedelta()
     assert (body["confidence_level"], body["should_answer"]) == ("high", True)
@@ -180,7 +181,11 @@ async def test_the_measures_agree_with_each_other_and_with_the_sources(
 ) -> None:
     body = await ask(client, PATH, query())
 
-    scores = [source["similarity_score"] for source in body["sources"]]
+    scores = [one["similarity_score"] for one in body["retrieved"]]
+    assert len(set(scores)) > 1
+    cited = {quote["chunk_id"] for claim in body["claims"] for quote in claim["citations"]}
+    assert {source["chunk_id"] for source in body["sources"]} == cited
+    assert cited < {one["chunk_id"] for one in body["retrieved"]}
     metrics = body["metrics"]
     assert metrics["min_similarity"] == min(scores)
     assert metrics["max_similarity"] == max(scores)
@@ -190,20 +195,21 @@ async def test_the_measures_agree_with_each_other_and_with_the_sources(
     assert metrics["confidence_level"] == body["confidence_level"]
     assert metrics["should_answer"] is body["should_answer"] is True
     assert metrics["has_sufficient_context"] is True
-    hashes = [source["content_hash"] for source in body["sources"]]
+    hashes = [one["content_hash"] for one in body["retrieved"]]
     assert len(set(hashes)) == len(hashes)
 
 
 async def test_passages_below_the_threshold_are_not_used(client: httpx.AsyncClient) -> None:
     loose = await ask(client, PATH, query(similarity_threshold=0.0, top_k=4))
-    best, *others = sorted((s["similarity_score"] for s in loose["sources"]), reverse=True)
-    between = (best + others[0]) / 2
+    scores = sorted((s["similarity_score"] for s in loose["retrieved"]), reverse=True)
+    between = (scores[1] + scores[2]) / 2
 
     strict = await ask(client, PATH, query(similarity_threshold=between, top_k=4))
 
-    assert len(others) == 3
-    assert strict["metrics"]["num_chunks"] == 1
-    assert strict["metrics"]["min_similarity"] == best
+    assert loose["metrics"]["num_chunks"] == len(scores) == 4
+    assert strict["metrics"]["num_chunks"] == len(strict["retrieved"]) == 2
+    assert strict["metrics"]["min_similarity"] == scores[1]
+    assert strict["confidence_level"] == "low"
 
 
 async def test_an_uncovered_question_is_insufficient_and_not_answered(
@@ -213,7 +219,8 @@ async def test_an_uncovered_question_is_insufficient_and_not_answered(
 
     assert (body["confidence_level"], body["should_answer"]) == ("insufficient", False)
     assert body["metrics"]["has_sufficient_context"] is False
-    assert body["claims"] == []
+    assert (body["claims"], body["sources"], body["confidence"]) == ([], [], 0.0)
+    assert body["retrieved"]
 
 
 async def test_usage_and_grounding_are_told_where_another_model_writes(tiny_data: Path) -> None:
