@@ -51,16 +51,23 @@ class Checking:
             if piece.kind == "sentence" and not piece.quoted and work.has_judged(piece.text):
                 continue  # small models go round in circles
             claim = await self._judged(work, piece)
-            if self._is_led_astray(work, claim):
+            # A listing that was quoted whole was looked at whole: its lines are no sentences.
+            listing = bool(piece.quoted) and piece.kind == "code"
+            if not listing and self._is_led_astray(work, claim):
                 yield work.withhold(self._told(refused(claim)))
                 continue
-            if claim.verdict == "not_a_claim" and not piece.ours and (piece.leads_on or work.leading):
+            if (
+                claim.verdict == "not_a_claim"
+                and not piece.ours
+                and (piece.leads_on or work.leading)
+            ):
                 work.leading.append((marked(piece, claim), claim))
             elif self._shows(claim):
                 for lead in work.leading:
                     yield work.release(*lead)
                 work.leading.clear()
                 claim = work.numbered(claim)
+                work.answering += [claim.text] if piece.answers else []
                 yield work.release(marked(piece, claim) + self._warning(work, piece, claim), claim)
             else:
                 yield work.withhold(self._told(claim))

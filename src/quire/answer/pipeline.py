@@ -140,6 +140,7 @@ class Pipeline:
                 headings=tuple(message.record["headings"]),
                 cited=cited_in(message.record),
                 answer=message.content,
+                told="\n".join(message.record.get("answering", ())),
             )
             for message in answered or said
         ]
@@ -254,7 +255,7 @@ class Pipeline:
             content=answer.text,
             created_at=answer.created_at,
             confidence=answer.confidence.average_similarity,
-            record=answer_record(answer, work.question, work.nearest, work.leaning),
+            record=answer_record(answer, work.question, work.nearest, work.leaning, work.answering),
         )
         keeping = self._threads.append(
             answer, (asked, said), owner=work.question.owner, contract=work.question.contract

@@ -134,9 +134,10 @@ def block_at(blocks: Sequence[Block], place: int) -> int | None:
 
 
 def ends_in_colon(text: str, block: Block) -> bool:
-    """Whether a paragraph ends by announcing what should follow it."""
-    last = block.leaves[-1].sentences[-1].of(text)
-    return block.kind == "paragraph" and last.rstrip("*_ ").endswith(":")
+    """Whether a paragraph or list ends by announcing what should follow it."""
+    last = block.leaves[-1]
+    words = last.sentences[-1].of(text)
+    return last.kind == "paragraph" and words.rstrip("*_ ").endswith(":")
 
 
 def leans_back(sentence: str) -> bool:
@@ -220,7 +221,9 @@ class _Walk:
     def _listed(self) -> int | None:
         return next((one.start for one in self._around if one.kind == "list"), None)
 
-    def _title_in_list(self) -> Iterator[tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]]:
+    def _title_in_list(
+        self,
+    ) -> Iterator[tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]]:
         title = self._around[-1].title
         if title and self._listed() is not None:
             yield from self._leaf("title", title.start, title.end)
@@ -308,6 +311,8 @@ def _announces(text: str, above: Block, block: Block) -> bool:
 
 def _goes_on(text: str, above: Block, block: Block) -> bool:
     first = block.leaves[0].sentences[0].of(text)
+    if above.kind == "list" and ends_in_colon(text, above):
+        return True
     if block.kind == "paragraph" and above.kind != "paragraph":
         # “where x is …” after a formula, and what is said of the words that were quoted.
         return first[:1].islower() or (denies(first) and not above.titles)
