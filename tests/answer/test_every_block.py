@@ -16,8 +16,8 @@ from quire.answer.passages import passages_from_json, passages_to_json
 from quire.answer.quoting import MAX_PARTS, quote_blocks, written
 from quire.answer.work import Work
 from quire.domain import Chunk, Question
-from quire.events import Withheld
 from quire.evals.reading import read_book
+from quire.events import Withheld
 from quire.prose.blocks import Block, blocks_of, ends_in_colon, is_picture
 from quire.prose.plain import plain
 from quire.prose.terms import TermStatistics, words

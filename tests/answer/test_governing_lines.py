@@ -1,4 +1,4 @@
-"""An ordinary manual says what must not be done: no such step is shown without the line above it."""
+"""A manual says what must not be done: no such step is shown without the line above it."""
 
 import re
 from collections.abc import AsyncIterator

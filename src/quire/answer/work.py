@@ -37,7 +37,7 @@ class Work:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
-    """The number of each passage that is cited, by its id: 1 for the first that the reader meets."""
+    """The number of each cited passage, by its id: 1 for the first that the reader meets."""
     answering: list[str] = field(default_factory=list)
     """Of the claims, those that were chosen to answer, where the others only came with them."""
     withheld: list[Claim] = field(default_factory=list)

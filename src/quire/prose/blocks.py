@@ -1,4 +1,4 @@
-"""The blocks of a passage: paragraphs, lists, tables, listings and formulas, and what announces them.
+"""The blocks of a passage: paragraphs, lists, tables, listings, formulas, and what announces them.
 
 A block is what its author wrote as one thing. Its words may mean the opposite without the line that
 announces it, so each block knows that line.
@@ -47,7 +47,8 @@ _PICTURE = re.compile(r"[\s>]*(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?(?:\]\([
 _DENIES = re.compile(
     r"\W*(?:no|nope|never|wrong|false|untrue|nonsense|not (?:so|true|at all)|far from it"
     r"|(?:this|that|it|they|these|those|all|both|none)(?: of (?:this|these|them))?"
-    r"(?: is| are|['’]s|['’]re) (?:all )?(?:wrong|false|untrue|nonsense|not (?:so|true|the case)|an? myths?|myths?))\b",
+    r"(?: is| are|['’]s|['’]re) (?:all )?(?:wrong|false|untrue|nonsense"
+    r"|not (?:so|true|the case)|an? myths?|myths?))\b",
     re.I,
 )
 LEANS_BACK = re.compile(

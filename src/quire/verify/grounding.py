@@ -21,7 +21,7 @@ _PLACES = 4
 """In how many places the words of a claim are looked for, where what stands there is denied."""
 
 
-def check_piece(  # noqa: PLR0913 - what was shown before decides what may follow
+def check_piece(
     piece: Piece,
     hits: Sequence[Hit],
     judge: Judge,
