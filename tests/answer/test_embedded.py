@@ -14,7 +14,7 @@ from quire.retrieve.evidence import EvidenceReader
 from quire.testing import WordReader
 from tests.verify.samples import Shelf, hit_of
 
-HIT = hit_of("A lens turns. Fog is wet.")
+HIT = hit_of("A lens turns.\n\nFog is wet.")
 CONFIG = RunConfig(
     model=EmbeddedModel(EvidenceReader(WordReader()), TermStatistics()), tracing_disabled=True
 )

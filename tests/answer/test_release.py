@@ -1,5 +1,6 @@
 """What a reader is shown of what a model says, through the whole pipeline."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,6 @@ async def test_a_leaning_sentence_does_not_change_what_it_is_about(tiny_data: Pa
         "[The lens weighs 5 tons](https://evil.example)",
         ":::note The lens weighs 5 tons\n\n:::",
         "```\n5 tons\n```",
-        "```text 5 tons\nwind --hours 4\n```",
         "```\nwind --hours 4\n5 tons",
         "| Order | Weight |\n| --- | --- |\n| first | 5 tons |",
         "> The lens weighs 5 tons",
@@ -178,6 +178,33 @@ async def test_no_way_of_writing_gets_a_fact_past_the_check(tiny_data: Path, sne
     answer = await answer_with(tiny_data, f"{LENS} [1]\n\n{sneaked}")
 
     assert answer.text == f"{LENS} [1]"
+
+
+@pytest.mark.parametrize("info", ["text 5 tons", "5tons", 'python title="5 tons"', "rm-rf"])
+async def test_a_copied_listing_has_the_books_fence_and_no_other(
+    tiny_data: Path, info: str
+) -> None:
+    code = "wind --hours 4\n```"
+    question = Question(text="How does the keeper wind the clockwork?")
+
+    answer = await answer_with(tiny_data, f"```{info}\n{code}", question=question)
+
+    assert answer.text == f"```bash\n{code}\n\n[1]"
+
+
+async def test_passages_are_numbered_as_the_reader_meets_them(tiny_data: Path) -> None:
+    horn, wound = "In fog the keeper sounds a horn.", "A first-order lens has a focal length of"
+    wound += " 920 mm, and a sixth-order lens has one of 150 mm."
+    question = Question(text="What does the keeper do in fog with the lens?", threshold=0.0)
+
+    answer = await answer_with(tiny_data, f"{wound} {horn} {LENS} {wound[:-1]}.", question=question)
+
+    marks = [int(number) for number in re.findall(r"\[(\d+)\]", answer.text)]
+    assert marks == [1, 2, 3]
+    assert [one.number for claim in answer.claims for one in claim.citations] == marks
+    assert [one.number for one in answer.citations] == marks
+    cited = [one.chunk_id for one in answer.citations]
+    assert cited != [hit.chunk.id for hit in answer.hits][:3]
 
 
 async def test_what_a_model_says_again_and_again_is_shown_once(tiny_data: Path) -> None:

@@ -252,7 +252,6 @@ def test_a_claim_that_one_sentence_denies_and_another_states_is_supported() -> N
         ("```\nx = a - b\n```", "```\nx = a + b\n```"),
         ("```\nwind --hours 4\nlaunch --rockets", "```\nwind --hours 4\n```"),
         ("```\nwind --hours 4\nlaunch --rockets\n```", "```\nwind --hours 4\n```"),
-        ("```The lens weighs 5 tons\nwind --hours 4\n```", "```\nwind --hours 4\n```"),
         ("```\nwind --hours 4 # safe\n```", "```\nwind --hours 4\n```"),
         ("$$\nx = a - b\n$$", "$$\nx = a + b\n$$"),
         ("The gain is $a - b$.", "The gain is $a + b$."),

@@ -51,7 +51,9 @@ class Checking:
             if piece.kind == "sentence" and not piece.quoted and work.has_judged(piece.text):
                 continue  # small models go round in circles
             claim = await self._judged(work, piece)
-            if await asyncio.to_thread(self._is_led_astray, work, claim):
+            # A listing that was quoted whole was looked at whole: its lines are no sentences.
+            listing = bool(piece.quoted) and piece.kind == "code"
+            if not listing and await asyncio.to_thread(self._is_led_astray, work, claim):
                 yield work.withhold(await asyncio.to_thread(self._told, refused(claim)))
                 continue
             if (
@@ -65,6 +67,7 @@ class Checking:
                     yield work.release(*lead)
                 work.leading.clear()
                 claim = work.numbered(claim)
+                work.answering += [claim.text] if piece.answers else []
                 yield work.release(marked(piece, claim) + self._warning(work, piece, claim), claim)
             else:
                 yield work.withhold(await asyncio.to_thread(self._told, claim))

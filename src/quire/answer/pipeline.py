@@ -157,6 +157,7 @@ class Pipeline:
                 headings=tuple(message.record["headings"]),
                 cited=cited_in(message.record),
                 answer=message.content,
+                told="\n".join(message.record.get("answering", ())),
             )
             for message in answered or said
         ]
@@ -290,7 +291,7 @@ class Pipeline:
         if not work.kept:
             return  # half a conversation would be worse than none
         question = work.question
-        record = answer_record(answer, question, work.nearest, work.leaning)
+        record = answer_record(answer, question, work.nearest, work.leaning, work.answering)
         received = question.received_at or work.began_at
         keeping = keep(self._threads, answer, question, record, received_at=received)
         await unless_down(work, keeping)

@@ -43,14 +43,16 @@ def quote_blocks(
     """
     quoting = _Quoting(passage, wanted, asked)
     found = {one.place: one for span in wanted for one in quoting.unit(span)}
-    return list(quoting.pieces([found[place] for place in sorted(found)]))
+    pieces = list(quoting.pieces([found[place] for place in sorted(found)]))
+    while pieces and pieces[-1].leads_on:
+        pieces.pop()  # what it announces was left out
+    return pieces
 
 
 def written(piece: Piece) -> str:
     """Return a piece as a model writes it, with the mark of its passage."""
     marks = "".join(f"[{number}]" for number in piece.marks)
-    glue = "\n\n" if piece.is_block else " "
-    return f"{piece.lead}{piece.text}{glue if marks else ''}{marks}"
+    return f"{piece.lead}{piece.text}{piece.glue if marks else ''}{marks}"
 
 
 class _Quoting:
@@ -146,8 +148,7 @@ class _Quoting:
             yield _Shown((Span(leaf.start, leaf.end, "row"),), "row", leaf, number)
             return
         kept = self._rows(head, rows)
-        header = (Span(head[0].start, head[-1].end, "row"),) if head else ()
-        yield _Shown((*header, *kept), "row", leaf, number)
+        yield _Shown(tuple(_runs([*head, *kept])), "row", leaf, number)
         note = f"Showing {len(kept)} of {len(rows)} rows."
         yield _Shown((Span(leaf.end, leaf.end),), "sentence", None, number, note)
 
@@ -186,7 +187,8 @@ class _Quoting:
                 yield Piece("\n\n", f"**{heading}**", (), "heading", place)
             lead = _glue(before, one) if before or headed else f"\n\n{_bullet(one.leaf)}"
             places = tuple(Quoted(number, span.start, span.end) for span in one.spans)
-            yield Piece(lead, text, (number,), one.kind, places)
+            answers = any(s.start <= start < s.end for s in one.spans for start in self._wanted)
+            yield Piece(lead, text, (number,), one.kind, places, answers=answers)
             before = one
         if before and self._passage.part:
             yield Piece("\n\n", f"Part {self._passage.part}.", (), "sentence", ours=True)
@@ -218,6 +220,17 @@ def _items(block: Block, wanted: Set[int]) -> tuple[Sequence[Leaf], str]:
 def _lines(text: str, leaf: Leaf) -> list[Span]:
     found = re.finditer(r"[^\n]+", text[leaf.start : leaf.end])
     return [Span(leaf.start + one.start(), leaf.start + one.end(), "row") for one in found]
+
+
+def _runs(lines: Sequence[Span]) -> Iterator[Span]:
+    """Join lines that follow each other."""
+    first = last = lines[0]
+    for line in lines[1:]:
+        if line.start > last.end + 1:
+            yield Span(first.start, last.end, "row")
+            first = line
+        last = line
+    yield Span(first.start, last.end, "row")
 
 
 def _bullet(leaf: Leaf | None) -> str:

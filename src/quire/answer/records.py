@@ -120,11 +120,13 @@ def answer_record(
     question: Question,
     searched: Sequence[Hit] | None,
     leaning: Leaning = ALONE,
+    answering: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Give everything about an answer but its text, ready for JSON.
 
     `searched` is all that the question's search gave, also what stayed below the threshold, and
-    `None` where there was none; `leaning` is what that search took from the conversation.
+    `None` where there was none; `leaning` is what that search took from the conversation, and
+    `answering` are the claims that were chosen to answer, where others only came with them.
     """
     selection = answer.selection
     return {
@@ -139,6 +141,7 @@ def answer_record(
         "near": question.near,
         "also": list(leaning.cited),
         "told": leaning.told,
+        "answering": list(answering),
         "top_k": question.top_k,
         "threshold": question.threshold,
         "least_answerability": question.least_answerability,

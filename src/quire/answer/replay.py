@@ -4,7 +4,7 @@ The model is not asked again; what it said then is what is checked now.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
@@ -16,7 +16,7 @@ from quire.domain import PROVEN, Chunk, Citation, Claim, Filters, Hit, Level, Ve
 from quire.ports import Index, Judge
 from quire.retrieve.search import Searcher
 from quire.retrieve.selection import weigh_selection
-from quire.verify.claims import Piece, split_pieces
+from quire.verify.claims import Piece, Quoted, split_pieces
 from quire.verify.confidence import level_of
 from quire.verify.grounding import check_piece
 from quire.verify.headings import find_title
@@ -218,12 +218,24 @@ def _judged(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Verdicts
     for claim, shown in sorted(made, key=lambda one: one[0].end):
         if claim.verdict != "not_a_claim":
             cited = [place[c.chunk_id] for c in claim.citations if c.chunk_id in place]
-            piece = replace(_piece(claim.text), marks=tuple(dict.fromkeys(cited)))
+            piece = replace(
+                _piece(claim.text), marks=tuple(dict.fromkeys(cited)), quoted=_quoted(claim, place)
+            )
             checked, _ = check_piece(piece, evidence, judge, lambda *_: "", before)
             verdicts[claim.text] = (checked.verdict, checked.probability)
             if shown and checked.verdict in (*PROVEN, claim.verdict):
                 before = checked
     return verdicts
+
+
+def _quoted(claim: Claim, place: Mapping[str, int]) -> tuple[Quoted, ...]:
+    """Return where a claim was proven: what still stands there needs no judge."""
+    if claim.verdict not in PROVEN or any(c.chunk_id not in place for c in claim.citations):
+        return ()
+    return tuple(
+        Quoted(place[c.chunk_id], c.start, c.end, "heading" if c.of == "heading" else "text")
+        for c in claim.citations
+    )
 
 
 def _piece(text: str) -> Piece:

@@ -45,7 +45,9 @@ class Work:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
-    """The number of each passage that is cited, by its id: 1 for the first that the reader meets."""
+    """The number of each cited passage, by its id: 1 for the first that the reader meets."""
+    answering: list[str] = field(default_factory=list)
+    """Of the claims, those that were chosen to answer, where the others only came with them."""
     withheld: list[Claim] = field(default_factory=list)
     leading: list[tuple[str, Claim]] = field(default_factory=list)
     """Headings and the like, kept until something follows that is shown."""
@@ -80,7 +82,7 @@ class Work:
     def begin(self, model: str) -> None:
         """Let a model write; of one before it, only what it invented is kept."""
         self.model, self.text, self.wordless, self.declined = model, "", True, False
-        self.claims, self.leading, self.numbers = [], [], {}
+        self.claims, self.answering, self.leading, self.numbers = [], [], [], {}
         self.judged = len(self.withheld)
 
     @property

@@ -1,4 +1,4 @@
-"""The blocks of a passage: paragraphs, lists, tables, listings and formulas, and what announces them.
+"""The blocks of a passage: paragraphs, lists, tables, listings, formulas, and what announces them.
 
 A block is what its author wrote as one thing. Its words may mean the opposite without the line that
 announces it, so each block knows that line.
@@ -47,7 +47,8 @@ _PICTURE = re.compile(r"[\s>]*(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?(?:\]\([
 _DENIES = re.compile(
     r"\W*(?:no|nope|never|wrong|false|untrue|nonsense|not (?:so|true|at all)|far from it"
     r"|(?:this|that|it|they|these|those|all|both|none)(?: of (?:this|these|them))?"
-    r"(?: is| are|['’]s|['’]re) (?:all )?(?:wrong|false|untrue|nonsense|not (?:so|true|the case)|an? myths?|myths?))\b",
+    r"(?: is| are|['’]s|['’]re) (?:all )?(?:wrong|false|untrue|nonsense"
+    r"|not (?:so|true|the case)|an? myths?|myths?))\b",
     re.I,
 )
 LEANS_BACK = re.compile(
@@ -134,9 +135,10 @@ def block_at(blocks: Sequence[Block], place: int) -> int | None:
 
 
 def ends_in_colon(text: str, block: Block) -> bool:
-    """Whether a paragraph ends by announcing what should follow it."""
-    last = block.leaves[-1].sentences[-1].of(text)
-    return block.kind == "paragraph" and last.rstrip("*_ ").endswith(":")
+    """Whether a paragraph or list ends by announcing what should follow it."""
+    last = block.leaves[-1]
+    words = last.sentences[-1].of(text)
+    return last.kind == "paragraph" and words.rstrip("*_ ").endswith(":")
 
 
 def leans_back(sentence: str) -> bool:
@@ -310,6 +312,8 @@ def _announces(text: str, above: Block, block: Block) -> bool:
 
 def _goes_on(text: str, above: Block, block: Block) -> bool:
     first = block.leaves[0].sentences[0].of(text)
+    if above.kind == "list" and ends_in_colon(text, above):
+        return True
     if block.kind == "paragraph" and above.kind != "paragraph":
         # “where x is …” after a formula, and what is said of the words that were quoted.
         return first[:1].islower() or (denies(first) and not above.titles)

@@ -63,6 +63,17 @@ def code_lines(block: str) -> str:
     return "\n".join(lines[:-1] if closed else lines)
 
 
+def lines_within(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the lines of a fenced listing stand, without its fences."""
+    opening = _FENCE.match(text, start, end)
+    if not opening or opening.end() >= end:
+        return start, end
+    first, last = opening.end() + 1, text.rfind("\n", start, end)
+    closed = set(text[last:end].strip(" \t\n>")) == {opening["fence"][0]}
+    last = last if closed else end
+    return (first, last) if text[first:last].strip() else (start, end)
+
+
 def with_fence(block: str, info: str) -> str:
     """Return a fenced listing under another info string."""
     opening = _FENCE.match(block)

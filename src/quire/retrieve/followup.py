@@ -65,7 +65,7 @@ async def search_in_conversation(
 
 def _leaning(question: str, last: Sequence[Exchange]) -> Leaning:
     cited = tuple(identity for one in last for identity in one.cited)
-    return Leaning(cited, plainly([one.answer for one in last]), question)
+    return Leaning(cited, plainly([one.told or one.answer for one in last]), question)
 
 
 async def _asked_for(question: str, history: Sequence[Exchange], ask: Ask | None) -> str:

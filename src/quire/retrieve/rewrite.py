@@ -121,6 +121,8 @@ class Exchange:
     """Ids of the passages that its answer cites."""
     answer: str = ""
     """What was answered."""
+    told: str = ""
+    """The sentences of it that answered, where others only came with them."""
 
 
 def standalone_question(question: str, history: Sequence[Exchange]) -> str:

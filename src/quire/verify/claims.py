@@ -56,6 +56,8 @@ class Piece:
     kind: Kind
     quoted: tuple[Quoted, ...] = ()
     """Where it was copied from, if who wrote it says so."""
+    answers: bool = False
+    """Whether it is what answers, and was not only brought along by it."""
     ours: bool = False
     """Whether it is said by the service about the answer, and not about the book's subject."""
 
@@ -63,6 +65,13 @@ class Piece:
     def is_block(self) -> bool:
         """Whether it is code, a formula or a table, behind which nothing can stand on its line."""
         return self.kind in ("code", "row", "math")
+
+    @property
+    def glue(self) -> str:
+        """What stands between its words and its marks."""
+        # Below a block in a list, a mark at the margin would end the list.
+        indent = self.lead.rpartition("\n")[2]
+        return ("\n\n" + ("" if indent.strip() else indent)) if self.is_block else " "
 
     @property
     def leads_on(self) -> bool:

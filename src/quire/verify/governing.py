@@ -1,8 +1,8 @@
 """Lines that govern what stands below them: under “Never do the following:” a step is no advice.
 
-Which line governs is decided by the form of the page: what announces a list or a block, the title of
-an admonition, the heading of a table's column, the nearest heading. Whether such a line turns what
-it governs into its opposite is decided by its words.
+Which line governs is decided by the form of the page: what announces a list or a block, the title
+of an admonition, the heading of a table's column, the nearest heading. Whether such a line turns
+what it governs into its opposite is decided by its words.
 """
 
 import re
@@ -20,17 +20,18 @@ _SUBORDINATE = re.compile(
 )
 """“If the robot does not move, run:” forbids nothing."""
 _LABELS = (
-    r"myths?|mistakes?|mistaken|misconceptions?|misunderstandings?|fallac(?:y|ies)|pitfalls?"
-    r"|anti-?patterns?|rumou?rs?|hearsay|superstitions?|errata|errors in|common errors"
-    r"|wrong(?:ly)?|false(?:hoods?)?|untrue|incorrect(?:ly)?|never|avoid|don['’]?ts?|do nots?"
-    r"|(?:what )?not to|must not|should not|may not|bad (?:practices?|ideas?|examples?|habits?)"
-    r"|forbidden|prohibited|counter-?examples?|discredited|debunked|disproved|outdated advice"
+    r"myths?|mistakes?|mistaken|misconceptions?|misunderstandings?|fallac(?:y|ies)|anti-?patterns?"
+    r"|rumou?rs?|hearsay|superstitions?|errata|errors in|(?:common|typical|frequent) errors"
+    r"|wrong(?:ly)?(?! by)|false(?:hoods?)?|untrue|incorrect(?:ly)?|don['’]?ts|what not to"
+    r"|bad (?:practices?|ideas?|examples?|habits?)|forbidden|prohibited|counter-?examples?"
+    r"|discredited|debunked|disproved"
 )
-_LABEL = re.compile(rf"\b(?:{_LABELS})\b", re.I)
+_FORBIDDING = r"never|avoid|do not|don['’]?t|must not|should not|may not"
+_LABEL = re.compile(rf"\b(?:{_LABELS})\b|^\W*(?:{_FORBIDDING})\b", re.I)
 _NEGATION = re.compile(
-    rf"\b(?:{_LABELS}|not|no|nobody|nothing|none|cannot|neither|nor|errors?|avoided|refrain"
-    r"|(?:without|lack of) (?:any |the )?(?:proof|evidence|reason|basis|grounds?)|unproven|unfounded"
-    r"|alleged(?:ly)?|supposed(?:ly)?|dangerous|fatal|illegal|unsafe)\b|n['’]t\b",
+    rf"\b(?:{_LABELS}|{_FORBIDDING}|not|no|nobody|nothing|none|cannot|neither|nor|refrain|pitfalls?"
+    r"|(?:without|lack of) (?:any |the )?(?:proof|evidence|reason|basis|grounds?)|unproven"
+    r"|unfounded|alleged(?:ly)?|supposed(?:ly)?|dangerous|fatal|illegal|unsafe)\b|n['’]t\b",
     re.I,
 )
 _CELL = re.compile(r"(?<!\\)\|")
@@ -42,7 +43,11 @@ def denies_what_follows(line: str) -> bool:
 
 
 def denies_its_section(heading: str) -> bool:
-    """Whether a heading says that what stands below it is not so; “no” alone does not say that."""
+    """Whether a line labels what stands below it as false or forbidden.
+
+    Less than a negation will do that of an announcement: a heading, or a sentence that is complete
+    in itself, may say “not” about anything.
+    """
     return bool(_LABEL.search(_SUBORDINATE.sub(" ", inline_plain(heading))))
 
 
@@ -61,28 +66,32 @@ def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
     blocks = blocks_of(text)
     place = block_at(blocks, start)
     if place is not None:
-        for line in _announcing(text, blocks[place], start, end):
-            if denies_what_follows(line):
-                yield line
+        yield from _announcing(text, blocks[place], start, end)
         yield from _answers(text, blocks, place, end)
     if chunk.source_file and denies_its_section(chunk.path[-1]):
         yield chunk.path[-1]
 
 
 def _announcing(text: str, block: Block, start: int, end: int) -> Iterator[str]:
-    """Yield the titles, announcements, items above and headings of cells that govern a place."""
-    for span in (*block.titles, *block.lead):
-        if not (start < span.end and span.start < end):
-            yield span.of(text)
+    """Yield the titles, announcements, items above and headings of cells that deny a place."""
+    # What announces words is a part of them; of a listing it tells what the lines are about.
+    of_words = block.announced and block.kind in ("paragraph", "list")
+    quoted = bool(block.inside) and not block.titles
+    denies_it = denies_what_follows if of_words or quoted else denies_its_section
+    lines = [span for span in block.lead if not (start < span.end and span.start < end)]
+    yield from (line for span in lines if denies_it(line := span.of(text)))
+    yield from (line for span in block.titles if denies_what_follows(line := span.of(text)))
     leaf = next((one for one in block.leaves if one.start <= start < one.end), None)
     if leaf is None:
         return
     for other in block.leaves:
         above = other.start < leaf.start and other.items and other.items[-1] in leaf.items
         if above and (other.marker or other.kind == "title") and other.end <= start:
-            yield other.sentences[-1].of(text)
+            line = other.sentences[-1].of(text)
+            if denies_what_follows(line) if line.endswith(":") else denies_its_section(line):
+                yield line
     if leaf.kind == "table":
-        yield from _cell_headings(text, leaf, start, end)
+        yield from filter(denies_what_follows, _cell_headings(text, leaf, start, end))
 
 
 def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str]:
@@ -99,7 +108,7 @@ def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str
     if 0 <= column < len(cells):
         yield cells[column]
     first = next((cell for cell in row if cell.strip(" >")), "")
-    if column > 0:
+    if column > 0 and denies_its_section(first):
         yield first
 
 

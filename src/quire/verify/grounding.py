@@ -6,7 +6,7 @@ from dataclasses import replace
 from quire.domain import PROVEN, Chunk, Citation, Claim, Hit, Verdict
 from quire.ports import Judge
 from quire.prose.inert import masked
-from quire.prose.quoting import as_shown, with_fence
+from quire.prose.quoting import as_shown, code_lines, lines_within, with_fence
 from quire.prose.sentences import Kind
 from quire.verify.claims import Piece
 from quire.verify.frames import statement_of, states_nothing
@@ -21,7 +21,7 @@ _PLACES = 4
 """In how many places the words of a claim are looked for, where what stands there is denied."""
 
 
-def check_piece(  # noqa: PLR0913 - what was shown before decides what may follow
+def check_piece(
     piece: Piece,
     hits: Sequence[Hit],
     judge: Judge,
@@ -63,13 +63,16 @@ def _by_offset(piece: Piece, hits: Sequence[Hit], link: Link) -> Claim | None:
     for one in piece.quoted:
         hit = hits[one.number - 1]
         if one.of == "text":
-            citations.append(_cite(hit, one.number, (one.start, one.end), link))
+            place = one.start, one.end
+            if piece.kind == "code":
+                place = lines_within(hit.chunk.text, *place)
+            citations.append(_cite(hit, one.number, place, link))
             continue
-        place = find_title(hit.chunk, piece.text.strip("*"))
-        if place is None:
+        found = find_title(hit.chunk, piece.text.removeprefix("**").removesuffix("**"))
+        if found is None:
             return None
-        title = _cite(hit, one.number, place, lambda chunk, *_: chunk.url)
-        quote = hit.chunk.heading[slice(*place)]
+        title = _cite(hit, one.number, found, lambda chunk, *_: chunk.url)
+        quote = hit.chunk.heading[slice(*found)]
         citations.append(replace(title, quote=quote, of="heading"))
     if not any(_shows_the_same(piece, citations, hits, kind) for kind in (piece.kind, "heading")):
         return None
@@ -86,6 +89,9 @@ def _shows_the_same(
         else as_shown(hits[one.number - 1].chunk.text, one.start, one.end, kind)
         for one in citations
     )
+    if kind == "code":
+        # Of a listing the lines are compared; its fence says what language they are in.
+        return code_lines(written).split() == code_lines(piece.text).split()
     return written.split() == piece.text.split()
 
 
@@ -180,10 +186,7 @@ def _marks(piece: Piece, claim: Claim) -> str:
     if claim.verdict not in PROVEN or not claim.citations:
         return ""
     numbers = dict.fromkeys(citation.number for citation in claim.citations)
-    # Below a block in a list, a mark at the margin would end the list.
-    indent = piece.lead.rpartition("\n")[2]
-    glue = f"\n\n{indent if not indent.strip() else ''}" if piece.is_block else " "
-    return glue + "".join(f"[{number}]" for number in numbers)
+    return piece.glue + "".join(f"[{number}]" for number in numbers)
 
 
 def _cite(hit: Hit, number: int, place: tuple[int, int], link: Link) -> Citation:

@@ -53,6 +53,10 @@ def _belongs(chunk: Chunk, start: int, end: int, question: str) -> bool:
     if not own or own & about:
         return True
     near = {n: set(terms(inline_plain(spans[n].of(chunk.text)))) for n in _beside(within, spans)}
+    if text.endswith(":"):
+        own |= near.get(within[-1] + 1, set())  # what it announces is what it is about
+        if own & about:
+            return True
     before = near.get(within[0] - 1, set())
     return any(said & about and said & own for said in near.values()) or bool(
         before & about and leans_back(text)

@@ -1,0 +1,136 @@
+"""Every block of every book at hand, quoted by the embedded answerer, is shown whole."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quire.answer.checking import Checking
+from quire.answer.embedded import EmbeddedModel, QuoteReader
+from quire.answer.options import AnswerOptions
+from quire.answer.passages import passages_from_json, passages_to_json
+from quire.answer.quoting import MAX_PARTS, quote_blocks, written
+from quire.answer.work import Work
+from quire.domain import Chunk, Question
+from quire.evals.reading import read_book
+from quire.events import Withheld
+from quire.prose.blocks import Block, blocks_of, ends_in_colon, is_picture
+from quire.prose.plain import plain
+from quire.prose.terms import TermStatistics, words
+from quire.retrieve.evidence import EvidenceReader
+from quire.retrieve.search import opened_hits
+from quire.testing import WordReader
+from quire.verify.judges import LexicalJudge
+from quire.verify.orders import is_order, rests_on_order
+from tests.conftest import SAMPLE
+from tests.verify.samples import Shelf
+
+# At import: the tests' environment is emptied of QUIRE_ settings.
+BOOKS = Path(os.environ.get("QUIRE_SHARED", SAMPLE.parents[2] / "shared")) / "books"
+OTHERS = (
+    "rust-book",
+    "lerobot-docs/docs/source",
+    "physical-ai-docusaurus",
+    "docusaurus-docs",
+    "gtbook-robotics",
+    "ros2-docs",
+)
+
+
+MARKUP = re.compile(r"[<{&]|\]\(|\]\[|\]:|!\[|\[\^|https?:|www\.|[^\x00-\uffff]")
+"""What is shown in other words: links, pictures, notes and HTML."""
+
+
+def count(texts: Sequence[str]) -> list[int]:
+    return [len(text) // 4 for text in texts]
+
+
+class Quoted:
+    """Quotes blocks as the embedded model does, and has them checked as its answers are."""
+
+    def __init__(self) -> None:
+        self.model = EmbeddedModel(EvidenceReader(WordReader()), TermStatistics())
+        self.checking = Checking(LexicalJudge(), AnswerOptions())
+
+    async def show(self, chunk: Chunk, block: Block) -> Work:
+        """Quote one block of a passage."""
+        # The address of a PDF's page is left as it is: links to sentences are tested elsewhere.
+        hits = opened_hits([replace(chunk, url="#page=1")])
+        (passage,) = passages_from_json(passages_to_json(hits))
+        wanted = [span for leaf in block.leaves for span in leaf.sentences]
+        self.model.quoted = quote_blocks(passage, wanted)
+        work = Work(Question(text="?"), Shelf(chunk), "thread", "answer", "embedded")
+        work.evidence = hits
+        reader = QuoteReader(self.model, hits)
+        for piece in self.model.quoted:
+            async for event in self.checking.check(work, reader.feed(written(piece))):
+                assert not isinstance(event, Withheld), event.claim
+        async for event in self.checking.check(work, reader.finish()):
+            raise AssertionError(event)
+        return work
+
+
+def is_cut(chunk: Chunk, block: Block) -> bool:
+    rows = [leaf for leaf in block.leaves if leaf.kind == "table"]
+    long = any(chunk.text[one.start : one.end].count("\n") > MAX_PARTS + 1 for one in rows)
+    return long or len({leaf.items[0] for leaf in block.leaves if leaf.items}) > MAX_PARTS
+
+
+def said(text: str) -> Counter[str]:
+    return Counter(word.casefold() for word in words(plain(text)))
+
+
+async def quoted_blocks(chunks: Sequence[Chunk]) -> Counter[str]:
+    """Quote every block of the chunks; return how many were shown whole, cut, or left out."""
+    quoted, seen = Quoted(), Counter[str]()
+    for chunk in chunks:
+        for block in blocks_of(chunk.text):
+            source = chunk.text[block.start : block.end]
+            work = await quoted.show(chunk, block)
+            assert work.withheld == []
+            spans = [span for leaf in block.leaves for span in leaf.sentences]
+            orders = any(
+                is_order(span.of(chunk.text)) or rests_on_order(chunk.text, span.start, span.end)
+                for span in spans
+            )
+            if orders or is_picture(source) or not work.text:
+                seen["orders" if orders else "not shown"] += 1
+                continue
+            seen[block.kind] += 1
+            if is_cut(chunk, block):
+                assert "Showing " in work.text
+                seen["cut"] += 1
+                continue
+            if block.kind in ("code", "math"):
+                shown = [line.lstrip(" >\t").rstrip() for line in work.text.split("\n")]
+                lines = [line.lstrip(" >\t").rstrip() for line in source.split("\n")]
+                assert not [line for line in lines[1:-1] if line not in shown], (source, work.text)
+            elif not MARKUP.search(source) and not ends_in_colon(chunk.text, block):
+                assert not said(source) - said(work.text), (source, work.text)
+    return seen
+
+
+async def test_every_block_of_the_sample_book_is_shown_whole(say: Callable[[str], None]) -> None:
+    seen = await quoted_blocks(read_book(SAMPLE, count).chunks)
+
+    say(f"blocks quoted of the sample book: {dict(seen)}; 0 withheld")
+    assert min(seen[kind] for kind in ("paragraph", "list", "table", "code", "math")) > 10
+    assert seen["orders"] == 0
+
+
+@pytest.mark.parametrize("folder", OTHERS)
+async def test_every_block_of_a_book_of_others_is_shown_whole(
+    folder: str, say: Callable[[str], None]
+) -> None:
+    root = BOOKS / folder
+    if not root.is_dir():
+        pytest.skip(f"{root} is not here; QUIRE_SHARED names the folder that holds `books`")
+
+    seen = await quoted_blocks(read_book(root, count).chunks)
+
+    say(f"blocks quoted of {folder}: {dict(seen)}; 0 withheld")
+    assert seen["paragraph"] > 100
