@@ -40,9 +40,9 @@ SLOW: dict[str, Callable[[], tuple[str, Body, str]]] = {
 
 def ask_slowly(service: Service, model: Model, seed: str) -> Slow:
     """Ask once, of a model that takes its time."""
-    path, body, name = SLOW[seed]()
     model.says(Reply(AMCL, pause=_PAUSE))
     sent = now()
+    path, body, name = SLOW[seed]()
     answer = service.ask(path, body)
     received = now()
     session = answer[name] if name else body["session_id"]
@@ -50,7 +50,7 @@ def ask_slowly(service: Service, model: Model, seed: str) -> Slow:
 
 
 def assert_stamped_on_arrival(stamp: datetime, slow: Slow) -> None:
-    """See that a question has the time at which it came, before the model began."""
+    """See that a question has the time at which it was sent or came, before the model began."""
     assert slow.sent <= stamp <= slow.model_asked
 
 

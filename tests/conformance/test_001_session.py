@@ -133,9 +133,14 @@ def test_after_ten_turns_a_session_goes_on(main: Service) -> None:
 FORGOTTEN = ("quaternion", "URDF model", "costmap", "dead reckoning", "gimbal lock")
 KNOWN = (
     "SLAM", "lidar", "particle filter", "Kalman filter", "launch file",
-    "digital twin", "stereo camera", "singularity", "behaviour tree", "capture point",
+    "bag file", "stereo camera", "support polygon", "behaviour tree", "capture point",
 )  # fmt: skip
 """What fifteen questions of a session are about: five too many, and ten."""
+
+
+def question_about(what: str) -> str:
+    """Return a question; the first five call somebody by a name that no passage has."""
+    return f"What is a {what}{', Zebediah' if what in FORGOTTEN else ''}?"
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +149,7 @@ def sixteenth(told: Service, model: Model) -> str:
     session = str(uuid4())
     model.says(AMCL)
     for what in (*FORGOTTEN, *KNOWN):
-        told.ask(CHAT, asked(f"What is a {what}?", session_id=session))
+        told.ask(CHAT, asked(question_about(what), session_id=session))
     model.says(AMCL)
     told.stream(STREAM, asked(session_id=session))
     assert model.requests
@@ -153,16 +158,14 @@ def sixteenth(told: Service, model: Model) -> str:
 
 @item("001.36", "at most 10 turns of a session count: what came before has slid out")
 def test_what_slid_out_of_the_window_is_forgotten(sixteenth: str) -> None:
-    asked_about = [what for what in FORGOTTEN if f"What is a {what}?" in sixteenth]
+    left = [word for word in ("Zebediah", "gimbal lock") if word.lower() in sixteenth.lower()]
 
-    at = sixteenth.lower().find("quaternion")
-    assert asked_about == []
-    assert at < 0, f"not in a summary either: {sixteenth[at - 200 : at + 100]}"
+    assert left == [], "neither as a turn nor in a summary"
 
 
 @item("001.52", "MAX_TURNS is 10: the last ones count")
 def test_the_last_turns_are_known(sixteenth: str) -> None:
-    known = [what for what in (*FORGOTTEN, *KNOWN) if f"What is a {what}?" in sixteenth]
+    known = [what for what in (*FORGOTTEN, *KNOWN) if question_about(what) in sixteenth]
 
     assert KNOWN[-1] in known
     assert len(known) <= 10
