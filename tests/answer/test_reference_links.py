@@ -1,4 +1,4 @@
-"""A book whose links say elsewhere on the page where they lead: answers show words, not brackets."""
+"""A book that defines its links elsewhere on the page: answers show words, not brackets."""
 
 import re
 from collections.abc import AsyncIterator
