@@ -83,13 +83,19 @@ async def test_every_chapter_to_start_with_opens(
 
 async def test_styles_of_the_site_do_not_reach_into_the_chat(reader: Reader) -> None:
     await reader.open()
-    await reader.page.add_style_tag(content="* { letter-spacing: 9px; word-spacing: 9px; }")
-
-    spacing = await reader.page.get_by_role("textbox").evaluate(
-        "field => [getComputedStyle(field).letterSpacing, getComputedStyle(field).wordSpacing]"
+    # Made by a script: the site's policy allows no style in the page.
+    await reader.page.evaluate(
+        """() => {
+          const sheet = new CSSStyleSheet();
+          sheet.replaceSync("* { letter-spacing: 9px; text-transform: uppercase; }");
+          document.adoptedStyleSheets = [sheet];
+        }"""
     )
 
-    assert spacing == ["normal", "0px"]
+    said = reader.panel.get_by_text("Ask this book anything.")
+    shown = "node => [getComputedStyle(node).letterSpacing, getComputedStyle(node).textTransform]"
+
+    assert await said.evaluate(shown) == ["normal", "none"]
 
 
 async def test_a_follow_up_is_understood(reader: Reader) -> None:

@@ -148,6 +148,17 @@ def test_a_search_for_what_the_book_never_speaks_of_says_so(
     assert run.stdout == "Nothing in the book is about that.\n"
 
 
+def test_on_a_terminal_lines_are_broken_between_words(quire: Quire, sample_data: Path) -> None:
+    asked = ("ask", "What is AMCL?")
+    piped = quire(*asked, data=sample_data).stdout
+    shown = quire(*asked, data=sample_data, FORCE_COLOR="1", COLUMNS="40").stdout
+    lines = re.sub(r"\x1b\[[\d;]*m", "", shown).split("\nSources")[0].splitlines()
+
+    assert len(lines) > 3
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines).split() == piped.split("\nSources")[0].split()
+
+
 def test_each_source_of_an_answer_is_named_once(quire: Quire, sample_data: Path) -> None:
     run = quire("ask", "What does chapter 12 cover?", data=sample_data)
 

@@ -16,7 +16,7 @@ from quire.cli.options import (
     filters_from,
     settings_from,
 )
-from quire.cli.terminal import print_indented
+from quire.cli.terminal import WordWriter, print_indented
 from quire.compose import build
 from quire.domain import Answer, Question
 from quire.errors import BadRequest
@@ -71,11 +71,12 @@ def command(  # noqa: PLR0913 - one for each option
 
 async def _ask(settings: Settings, question: Question) -> None:
     console = Console()
+    answering = WordWriter(console)
     async with build(settings, say=Console(stderr=True).print) as services:
         answer: Answer | None = None
         async for event in services.answerer.answer(question):
             if isinstance(event, Sentence):
-                console.print(escape(event.text), end="", highlight=False, soft_wrap=True)
+                answering.write(event.text)
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
