@@ -17,11 +17,14 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
 from quire.answer.options import LlmOptions
 from quire.api.app import create_app
+from quire.api.contracts.completions import source_list
 from quire.compose import Services
+from quire.domain import Citation
 from quire.errors import ModelUnavailable
 from quire.testing import ChatServer, Reply, build_services
 from tests.api.live_server import Gated, served
 from tests.api.serving import access, limits, new_key, with_settings
+from tests.verify.samples import answer_of, claim_of
 
 LENS = "What is a Fresnel lens made of?"
 
@@ -323,3 +326,16 @@ async def test_an_answer_that_its_model_broke_off_is_told_as_cut(tiny_copy: Path
     assert (whole.choices[0].message.content or "").startswith(lens)
     assert whole.choices[0].finish_reason == "length"
     assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "length"
+
+
+def test_titles_and_addresses_of_sources_are_no_markup() -> None:
+    told = Citation(
+        number=1, chunk_id="c1", chapter="<img src=x>", section="a [b]", quote="Glass.", start=0,
+        end=6, url="https://x.example/a_(b) <c>",
+    )  # fmt: skip
+    answer = answer_of("Glass.", claims=(claim_of("Glass.", citations=(told,)),))
+
+    listed = source_list(answer)
+
+    assert "<" not in listed
+    assert r"&lt;img src=x> › a \[b\]](https://x.example/a_%28b%29%20%3Cc%3E)" in listed

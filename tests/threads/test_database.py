@@ -1,10 +1,13 @@
 """Database URLs as operators write them, and servers that come and go."""
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from quire.access.keys import make_key
+from quire.access.store import SqlKeyStore
 from quire.errors import BadSettings, StoreUnavailable
 from quire.threads.database import Database, read_url
 from quire.threads.store import SqlThreadStore
@@ -84,3 +87,37 @@ async def test_a_server_that_was_restarted_costs_no_answer(postgres: "Postgres")
     assert await store.load("t1") is not None
     await store.close()
     await other.close()
+
+
+async def test_what_must_last_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    """In SQLite's words: FULL (2) has each commit written through, NORMAL (1) waits."""
+    database = Database(f"sqlite:///{tmp_path / 'threads.db'}")
+    asked = "PRAGMA synchronous"
+    async with database.writing(durable=True) as connection:
+        lasting = (await connection.exec_driver_sql(asked)).scalar()
+        await connection.exec_driver_sql("CREATE TABLE kept (id TEXT)")
+    async with database.writing() as connection:
+        usual = (await connection.exec_driver_sql(asked)).scalar()
+        kept = (await connection.exec_driver_sql("SELECT count(*) FROM kept")).scalar()
+    await database.close()
+
+    assert (lasting, usual, kept) == (2, 1, 0)
+
+
+async def test_a_revoked_key_is_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting: list[bool] = []
+    writing = Database.writing
+
+    def noted(self: Database, *, durable: bool = False) -> Any:
+        lasting.append(durable)
+        return writing(self, durable=durable)
+
+    store = SqlKeyStore(f"sqlite:///{tmp_path / 'threads.db'}")
+    key, _ = make_key("old", scopes=frozenset({"ask"}), created_at=datetime.now(UTC))
+    await store.add(key)
+    monkeypatch.setattr(Database, "writing", noted)
+    await store.revoke("old", datetime.now(UTC))
+
+    assert lasting == [True]

@@ -95,3 +95,12 @@ def test_a_sentence_of_the_readers_own_has_no_place() -> None:
 
     assert located is not None
     assert located.find(text.index("Bread"), len(text)) is None
+
+
+def test_what_is_struck_out_by_combining_signs_is_not_what_the_book_says() -> None:
+    said = "A first-order lens has a focal length of 920 mm."
+
+    assert found(said) is not None
+    assert found(said.replace("920", "9\u03362\u03360\u0336")) is None
+    accented = found(said.replace("focal", "focál"))
+    assert accented is not None, "accents do not count"

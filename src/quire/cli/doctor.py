@@ -192,8 +192,8 @@ def _store(settings: Settings) -> str:
 
     async def look() -> str:
         threads = build_threads(settings)
-        await threads.open()
         try:
+            await threads.open()
             for database in build_databases(settings):
                 await database.check()
         finally:

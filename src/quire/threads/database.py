@@ -175,6 +175,14 @@ def make_engine(url: URL, pool_size: int) -> AsyncEngine:
 
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
+    try:
+        _set_pragmas(connection)
+    except sqlite3.Error:
+        connection.close()  # the pool does not know it yet, and would leave it open
+        raise
+
+
+def _set_pragmas(connection: Any) -> None:
     connection.execute("PRAGMA busy_timeout=5000")  # another process that writes is waited for
     _keep_a_log(connection)
     for pragma in (
