@@ -14,7 +14,7 @@ from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.bounds import leave_out_links
 from quire.ingest.readers.budget import reporting
-from quire.ingest.readers.data import load_yaml, scalar
+from quire.ingest.readers.data import load_small_yaml, scalar
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.toctree import Place, join_docname, matches
 
@@ -88,7 +88,7 @@ def _yaml(file: Path, options: IngestOptions, skipped: list[Skipped]) -> dict[st
     if not file.is_file():
         return {}
     try:
-        data = load_yaml(read_text(SourceFile(file, file.name), options))
+        data = load_small_yaml(read_text(SourceFile(file, file.name), options))
     except UnreadableFile as error:
         skipped.append(Skipped(source=file.name, reason=str(error)))
         return {}
