@@ -89,8 +89,13 @@ def as_nobody() -> Iterator[None]:
         os.seteuid(before)
 
 
-def texts(library: Path) -> list[str]:
-    """Give the text of every chunk of the book that `ingest_lamps` read last."""
+def chunks(library: Path) -> list[Chunk]:
+    """Give every chunk of the book that `ingest_lamps` read last."""
     folder = current_revision(library / "lamps")
     assert folder
-    return [chunk.text for chunk in read_chunks(folder)]
+    return list(read_chunks(folder))
+
+
+def texts(library: Path) -> list[str]:
+    """Give the text of every chunk of the book that `ingest_lamps` read last."""
+    return [chunk.text for chunk in chunks(library)]

@@ -3,12 +3,12 @@
 import json
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from quire.prose.inert import masked
-from tests.ingest.ingest_helpers import ingest_lamps, texts
+from tests.ingest.ingest_helpers import chunks, ingest_lamps, texts
 
 FALSE = "The red valve opens at 900 bar."
 TRUE = "The red valve opens at 10 bar."
@@ -49,49 +49,67 @@ SHOWN = {
     "small": f'<p style="font-size:0.9em;height:10px;left:-5px">{SEEN}</p>',
     "findable": f'<p hidden="until-found">{SEEN}</p>',
 }
-Write = Callable[[Path, str], Path]
+PAGES = {f"hidden-{name}": html for name, html in HIDDEN.items()} | {
+    f"shown-{name}": html for name, html in SHOWN.items()
+}
+Write = Callable[[Path, dict[str, str]], Path]
 
 
-def _file(folder: Path, name: str, text: str) -> Path:
+def _files(folder: Path, files: dict[str, str]) -> Path:
     folder.mkdir()
-    (folder / name).write_text(text)
+    for name, text in files.items():
+        (folder / name).write_text(text)
     return folder
 
 
-def _markdown(folder: Path, html: str) -> Path:
-    return _file(folder, "a.md", f"# Valves\n\n{TRUE}\n\n{html}\n\nEnd.\n")
-
-
-def _mdx(folder: Path, html: str) -> Path:
-    return _file(folder, "a.mdx", f"# Valves\n\n{TRUE}\n\n{html}\n\nEnd.\n")
-
-
-def _html(folder: Path, html: str) -> Path:
-    return _file(folder, "a.html", f"<html><body><h1>Valves</h1><p>{TRUE}</p>{html}</body></html>")
-
-
-def _notebook(folder: Path, html: str) -> Path:
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": [text]}
-        for text in (f"# Valves\n\n{TRUE}", html)
-    ]
-    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    return _file(folder, "a.ipynb", json.dumps(notebook))
-
-
-def _epub(folder: Path, html: str) -> Path:
-    chapter = f"<html><body><h1>Valves</h1><p>{TRUE}</p>{html}</body></html>"
-    container = '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>'
-    package = (
-        '<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
-        '</manifest><spine><itemref idref="a"/></spine></package>'
+def _markdown(folder: Path, pages: dict[str, str], ending: str = ".md") -> Path:
+    return _files(
+        folder,
+        {f"{name}{ending}": f"# Valves\n\n{TRUE}\n\n{html}\n\nEnd.\n" for name, html in pages.items()},
     )
+
+
+def _mdx(folder: Path, pages: dict[str, str]) -> Path:
+    return _markdown(folder, pages, ".mdx")
+
+
+def _page(html: str) -> str:
+    return f"<html><body><h1>Valves</h1><p>{TRUE}</p>{html}</body></html>"
+
+
+def _html(folder: Path, pages: dict[str, str]) -> Path:
+    return _files(folder, {f"{name}.html": _page(html) for name, html in pages.items()})
+
+
+def _notebooks(folder: Path, pages: dict[str, str]) -> Path:
+    files = {}
+    for name, html in pages.items():
+        cells = [
+            {"cell_type": "markdown", "metadata": {}, "source": [text]}
+            for text in (f"# Valves\n\n{TRUE}", html)
+        ]
+        notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        files[f"{name}.ipynb"] = json.dumps(notebook)
+    return _files(folder, files)
+
+
+def _epub(folder: Path, pages: dict[str, str]) -> Path:
+    container = '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>'
+    items = "".join(
+        f'<item id="{name}" href="{name}.xhtml" media-type="application/xhtml+xml"/>'
+        for name in pages
+    )
+    spine = "".join(f'<itemref idref="{name}"/>' for name in pages)
     folder.mkdir()
     path = folder / "book.epub"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("META-INF/container.xml", container)
-        archive.writestr("b.opf", package)
-        archive.writestr("a.xhtml", chapter)
+        archive.writestr(
+            "b.opf",
+            f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>",
+        )
+        for name, html in pages.items():
+            archive.writestr(f"{name}.xhtml", _page(html))
     return path
 
 
@@ -99,63 +117,48 @@ FORMATS: dict[str, Write] = {
     "markdown": _markdown,
     "mdx": _mdx,
     "html": _html,
-    "notebook": _notebook,
+    "notebooks": _notebooks,
     "epub": _epub,
 }
 
 
 @pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
-@pytest.mark.parametrize("html", HIDDEN.values(), ids=HIDDEN)
-def test_what_is_not_seen_is_in_no_passage(
-    tmp_path: Path, library: Path, html: str, write: Write
+def test_what_is_not_seen_is_in_no_passage_and_what_is_seen_stays(
+    tmp_path: Path, library: Path, write: Write
 ) -> None:
-    ingest_lamps(write(tmp_path / "book", html), library)
+    report = ingest_lamps(write(tmp_path / "book", PAGES), library)
 
-    read = "\n".join(texts(library))
-    assert TRUE in read
-    assert "900 bar" not in read
-
-
-@pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
-@pytest.mark.parametrize("html", SHOWN.values(), ids=SHOWN)
-def test_what_is_seen_stays(tmp_path: Path, library: Path, html: str, write: Write) -> None:
-    ingest_lamps(write(tmp_path / "book", html), library)
-
-    assert SEEN in "\n".join(texts(library))
+    assert report.pages == len(PAGES)
+    pages: dict[str, str] = dict.fromkeys(PAGES, "")
+    for chunk in chunks(library):
+        name = PurePosixPath(chunk.source_file).stem
+        pages[name] += f"{chunk.text}\n"
+    assert [name for name, text in pages.items() if "900 bar" in text] == []
+    assert [name for name, text in pages.items() if TRUE not in text] == []
+    assert [n for n, text in pages.items() if n.startswith("shown") and SEEN not in text] == []
 
 
-@pytest.mark.parametrize(
-    "jsx",
-    [
-        f"<p style={{{{display: 'none'}}}}>{FALSE}</p>",
-        f"<p style={{{{fontSize: 0, color: 'red'}}}}>{FALSE}</p>",
-        f'<p className="sr-only">{FALSE}</p>',
-        f"<p hidden={{true}}>{FALSE}</p>",
-    ],
-)
-def test_what_jsx_hides_is_in_no_passage(tmp_path: Path, library: Path, jsx: str) -> None:
-    ingest_lamps(_mdx(tmp_path / "book", jsx), library)
+def test_what_jsx_hides_is_in_no_passage(tmp_path: Path, library: Path) -> None:
+    hidden = {
+        "style": f"<p style={{{{display: 'none'}}}}>{FALSE}</p>",
+        "number": f"<p style={{{{fontSize: 0, color: 'red'}}}}>{FALSE}</p>",
+        "class": f'<p className="sr-only">{FALSE}</p>',
+        "attribute": f"<p hidden={{true}}>{FALSE}</p>",
+    }
+    ingest_lamps(_mdx(tmp_path / "book", hidden), library)
 
-    assert "900 bar" not in "\n".join(texts(library))
+    assert [text for text in texts(library) if "900 bar" in text] == []
 
 
-def test_an_element_that_is_never_closed_takes_no_more_than_its_paragraph(
-    tmp_path: Path, library: Path
-) -> None:
-    ingest_lamps(_markdown(tmp_path / "book", f"<del>{FALSE}\n\n{SEEN}"), library)
-
-    read = "\n".join(texts(library))
-    assert SEEN in read
-    assert FALSE not in read
-
-
-def test_code_that_shows_tags_is_kept(tmp_path: Path, library: Path) -> None:
+def test_neither_open_elements_nor_code_take_text_away(tmp_path: Path, library: Path) -> None:
     code = f"Write `<del>{SEEN}</del>`:\n\n```html\n<p hidden>{TRUE}</p>\n```"
-    ingest_lamps(_markdown(tmp_path / "book", code), library)
+    pages = {"open": f"<del>{FALSE}\n\n{SEEN}", "code": code}
+    ingest_lamps(_markdown(tmp_path / "book", pages), library)
 
     read = "\n".join(texts(library))
-    assert f"`<del>{SEEN}</del>`" in read
+    assert read.count(SEEN) == len(pages)
     assert f"<p hidden>{TRUE}</p>" in read
+    assert FALSE not in read
 
 
 @pytest.mark.parametrize("html", [*HIDDEN.values(), f"~~{FALSE}~~"], ids=[*HIDDEN, "tildes"])

@@ -182,7 +182,7 @@ def _file(root: Path, docname: str) -> Iterator[SourceFile]:
         return
     for suffix in _SUFFIXES:
         name = f"{docname}{suffix}"
-        if "\0" not in name and (root / name).is_file():
+        if "\0" not in name and os.path.lexists(root / name):
             yield SourceFile(root / name, name)
             return
 
