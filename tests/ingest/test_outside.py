@@ -21,9 +21,15 @@ NOTEBOOK = json.dumps(
 )
 LINKED = {
     "markdown": ({"a.md": PAGE}, "leak.md"),
-    "docusaurus": ({"docusaurus.config.js": "module.exports = {};", "docs/a.md": PAGE}, "docs/leak.md"),
+    "docusaurus": (
+        {"docusaurus.config.js": "module.exports = {};", "docs/a.md": PAGE},
+        "docs/leak.md",
+    ),
     "mkdocs": ({"mkdocs.yml": "site_name: A", "docs/a.md": PAGE}, "docs/leak.md"),
-    "mdbook": ({"src/SUMMARY.md": "- [A](a.md)\n- [Leak](leak.md)\n- [Pipe](pipe.md)", "src/a.md": PAGE}, "src/leak.md"),
+    "mdbook": (
+        {"src/SUMMARY.md": "- [A](a.md)\n- [Leak](leak.md)\n- [Pipe](pipe.md)", "src/a.md": PAGE},
+        "src/leak.md",
+    ),
     "sphinx": ({"conf.py": "", "index.rst": "A\n=\n\nThis page is public.\n"}, "leak.rst"),
     "html": ({"a.html": "<p>This page is public.</p>"}, "leak.html"),
     "notebooks": ({"a.ipynb": NOTEBOOK}, "leak.ipynb"),

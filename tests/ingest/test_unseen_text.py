@@ -65,7 +65,10 @@ def _files(folder: Path, files: dict[str, str]) -> Path:
 def _markdown(folder: Path, pages: dict[str, str], ending: str = ".md") -> Path:
     return _files(
         folder,
-        {f"{name}{ending}": f"# Valves\n\n{TRUE}\n\n{html}\n\nEnd.\n" for name, html in pages.items()},
+        {
+            f"{name}{ending}": f"# Valves\n\n{TRUE}\n\n{html}\n\nEnd.\n"
+            for name, html in pages.items()
+        },
     )
 
 

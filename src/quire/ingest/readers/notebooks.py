@@ -12,7 +12,7 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.bounds import leave_out_links
+from quire.ingest.readers.bounds import leave_out_links, site_address
 from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.data import load_small_yaml, scalar
 from quire.ingest.readers.markdown import read_text
@@ -58,7 +58,8 @@ class NotebooksReader:
         config = _yaml(root / _CONFIG, options, skipped)
         contents = read_contents(root, options, skipped)
         sources = _sources(root, contents, options, skipped)
-        url = (options.site_url or _base_url(config)).rstrip("/")
+        given = options.site_url or _base_url(config)
+        url = site_address(given, "baseurl", _CONFIG, skipped)
         # docutils is wanted by these formats alone.
         from quire.ingest.readers.sphinx_pages import names_of
         from quire.ingest.readers.sphinx_refs import broken_references
