@@ -87,3 +87,15 @@ def as_nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(before)
+
+
+def chunks(library: Path) -> list[Chunk]:
+    """Give every chunk of the book that `ingest_lamps` read last."""
+    folder = current_revision(library / "lamps")
+    assert folder
+    return list(read_chunks(folder))
+
+
+def texts(library: Path) -> list[str]:
+    """Give the text of every chunk of the book that `ingest_lamps` read last."""
+    return [chunk.text for chunk in chunks(library)]

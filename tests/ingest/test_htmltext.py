@@ -45,7 +45,7 @@ def only(markup: str) -> Block:
         ("<p><strong> Spaced </strong>word</p>", "**Spaced** word"),
         ("<p><em>un</em>likely</p>", "unlikely"),
         ("<p>Use <code>a`b</code>.</p>", "Use `` a`b ``."),
-        ("<p><del>Old</del> new</p>", "~~Old~~ new"),
+        ("<p><del>Old</del> new</p>", "new"),
         ("<p>First<br>second</p>", "First\nsecond"),
         ("<p>Ten<sup>2</sup> and H<sub>2</sub>O</p>", "Ten² and H2O"),
         ("<p>soft\u00adhyphen zero\u200bwidth</p>", "softhyphen zerowidth"),

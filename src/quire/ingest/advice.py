@@ -30,7 +30,6 @@ _CURES = {
     ".tex": "LaTeX: ingest the PDF it makes",
     ".org": "Org mode: export it to Markdown or HTML, and ingest that",
     ".rst": "reStructuredText: add a `conf.py` or an `index.rst` with a `toctree`",
-    ".txt": "plain text: name the file `.md`",
 }
 _LOOKED_AT = 200
 """How many folders are looked through for files of a known kind."""

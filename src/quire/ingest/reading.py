@@ -14,11 +14,16 @@ from threading import Lock
 from quire.errors import IngestError
 from quire.ingest.readers.budget import Budget
 from quire.ingest.seams import CountTokens
-from quire.ingest.steps import Cut, Fingerprint, Finished, Job, Opened, Step
+from quire.ingest.steps import Cut, Fingerprint, Finished, Job, Opened, Step, steps
 from quire.ingest.wire import Begin, Count, Wire
 
 MOST_CRASHES = 20
 """So many pages may end the process that reads them; a book with more is given up."""
+_UNLIMITED = (
+    f"The book was read without limits on time and memory: {sys.executable or 'Python'} cannot be"
+    " started a second time."
+)
+_EFFECTIVE = os.access in os.supports_effective_ids
 _GONE = (EOFError, BrokenPipeError, ConnectionResetError, pickle.UnpicklingError)
 
 
@@ -28,6 +33,9 @@ def read_steps(job: Job, count: CountTokens) -> Generator[Step]:
     Raises:
         IngestError: there is no book, or it cannot be read at all.
     """
+    if not _can_start():
+        yield from _read_here(job, count)
+        return
     told = 0
     for _ in range(MOST_CRASHES + 1):
         with _Session(job, count) as session:
@@ -40,6 +48,19 @@ def read_steps(job: Job, count: CountTokens) -> Generator[Step]:
                 return
         job = replace(job, left_out={**job.left_out, **session.blame()})
     raise IngestError(f"{job.source} cannot be read: more than {MOST_CRASHES} pages crash.")
+
+
+def _can_start() -> bool:
+    return bool(sys.executable) and os.access(sys.executable, os.X_OK, effective_ids=_EFFECTIVE)
+
+
+def _read_here(job: Job, count: CountTokens) -> Iterator[Step]:
+    """Yield the steps where no other process can be started, without limits; the report says so."""
+    for step in steps(job, count):
+        if isinstance(step, Finished):
+            yield replace(step, notes=(*step.notes, _UNLIMITED))
+        else:
+            yield step
 
 
 class _Session:

@@ -14,7 +14,7 @@ from quire.domain import Block, Book, BrokenLink, Chunk, Page, Section, Skipped
 from quire.index.revision import FORMAT
 from quire.ingest.addresses import with_web_addresses
 from quire.ingest.advice import address_notes
-from quire.ingest.chunk import chunk_page
+from quire.ingest.chunk import chunk_page, embedding_text
 from quire.ingest.crossrefs import find_broken_links
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader, SourceFile
@@ -24,6 +24,7 @@ from quire.ingest.report import empty_pages
 from quire.ingest.seams import CountTokens
 from quire.ingest.source import find_reader, inside
 from quire.prose.plain import well_formed
+from quire.prose.terms import terms
 from quire.version import __version__
 
 
@@ -116,7 +117,11 @@ def steps(job: Job, count: CountTokens) -> Iterator[Step]:
 
 def _cut(page: Page, job: Job, count: CountTokens, skipped: list[Skipped]) -> Cut | None:
     with reporting(page.source, skipped, "cut"):
-        return Cut(chunk_page(page, book=job.book, count=count, options=job.options, now=job.now))
+        chunks = chunk_page(page, book=job.book, count=count, options=job.options, now=job.now)
+        for chunk in chunks:
+            # Done again where it is embedded: what takes too long there has to be found out here.
+            terms(embedding_text(chunk))
+        return Cut(chunks)
     return None
 
 

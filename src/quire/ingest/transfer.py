@@ -43,6 +43,7 @@ from quire.ingest.publish import (
 )
 from quire.ingest.report import IngestReport, parse_report, read_report, report_to_json
 from quire.ports import Vectors
+from quire.prose.addresses import is_web_address
 
 MANIFEST, REPORT, CHUNKS, VECTORS = "manifest.json", "report.json", "chunks.jsonl", "vectors.f32"
 SUMS = "sha256.json"
@@ -177,6 +178,8 @@ def _rebuild(
     place = new_draft(folder)
     with Draft(place, manifest.book, embedder=manifest.embedder, title=manifest.title) as draft:
         for chunk in _chunks(archive):
+            if not is_web_address(chunk.url):
+                raise UnreadableExport(f"{source} has a page whose address is no web address.")
             draft.add(replace(chunk, book=manifest.book))
         rows = archive.getinfo(VECTORS).file_size
         if draft.revision != manifest.revision or rows != 4 * manifest.width * len(draft.keys):

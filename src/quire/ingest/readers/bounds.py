@@ -11,6 +11,7 @@ from pathlib import Path
 
 from quire.domain import Skipped
 from quire.errors import UnreadableFile, UnsupportedSource
+from quire.prose.addresses import is_web_address
 
 OUTSIDE = "lies outside the book's folder"
 _FOLDERS: ContextVar[tuple[Path, ...]] = ContextVar("folders", default=())
@@ -75,3 +76,16 @@ def check_folder(folder: Path, setting: str, file: str) -> None:
             f"`{setting}` in {file} names {real}, which {OUTSIDE}: ingest a folder that holds both,"
             f" or add --allow {real} (QUIRE_INGEST__ALLOW)."
         )
+
+
+def site_address(given: str, setting: str, file: str, skipped: list[Skipped] | None = None) -> str:
+    """Return the address that a configuration gives its site, without the last slash.
+
+    One that is no address of a web page, `javascript:` say, is left out and reported.
+    """
+    if is_web_address(given):
+        return given.rstrip("/")
+    if skipped is not None:
+        reason = f"`{setting}` is no address of a web page, and is left out: {given[:40]}"
+        skipped.append(Skipped(source=file, reason=reason, failed=False))
+    return ""

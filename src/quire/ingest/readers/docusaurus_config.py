@@ -15,6 +15,7 @@ from quire.ingest.readers import SourceFile
 from quire.ingest.readers.javascript import find_object, read_module
 from quire.ingest.readers.jsscope import UNKNOWN
 from quire.ingest.readers.markdown import read_text
+from quire.prose.addresses import is_web_address
 
 CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
 CURRENT = "current"
@@ -176,6 +177,9 @@ def _locale(data: Data, options: IngestOptions, notes: list[str]) -> Locale:
     elif name != default:
         base = f"{base}{name}/"
     url = options.site_url or _text(own, "url", notes) or _text(data, "url", notes) or ""
+    if not is_web_address(url):
+        notes.append(f"`url`, which is no address of a web page, and is left out: {url[:40]}")
+        url = ""
     folder = posixpath.join(_text(i18n, "path", notes) or "i18n", _text(own, "path", notes) or name)
     base = re.sub("/{2,}", "/", base)
     return Locale(name=name, folder=folder, base_url=base, url=url.rstrip("/"))

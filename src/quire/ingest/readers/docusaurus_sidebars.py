@@ -10,7 +10,7 @@ import yaml
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.data import load_yaml, scalar
+from quire.ingest.readers.data import load_small_yaml, scalar
 from quire.ingest.readers.docusaurus_routes import split_prefix
 from quire.ingest.readers.markdown import read_text
 
@@ -59,13 +59,13 @@ class _Item:
     source: str = ""
 
 
-def read_category(folder: Path, options: IngestOptions) -> Category:
+def read_category(folder: Path, options: IngestOptions | None = None) -> Category:
     """Read a folder's `_category_` file; without one, nothing is said."""
     data: object = None
     for file in sorted(folder.glob("_category_.*")):
         try:
-            text = read_text(SourceFile(file, file.name), options)
-            data = json.loads(text) if file.suffix == ".json" else load_yaml(text)
+            text = read_text(SourceFile(file, file.name), options or IngestOptions())
+            data = json.loads(text) if file.suffix == ".json" else load_small_yaml(text)
         except (ValueError, yaml.YAMLError, UnreadableFile, RecursionError):
             continue
     if not isinstance(data, dict):

@@ -51,9 +51,9 @@ def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
         UnreadableFile: it is larger than the `setting` allows, outside the book, or cannot be
             opened.
     """
-    check_inside(file.path)
     try:
         status = file.path.stat()
+        check_inside(file.path)
         with file.path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
             pass
     except OSError as error:

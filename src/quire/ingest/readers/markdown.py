@@ -296,11 +296,11 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
     Raises:
         UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
     """
-    check_inside(file.path)
     try:
         status = file.path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableFile("is not an ordinary file")
+        check_inside(file.path)
         size = status.st_size
         if size > options.max_page_bytes:
             raise UnreadableFile(

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from quire.errors import UnreadableFile
-from quire.ingest.readers.data import load_yaml
+from quire.ingest.readers.data import TooManyValues, load_small_yaml
 from quire.ingest.readers.headings import split_explicit_id
 from quire.prose.unseen import BRACES, RAW, TAG, unseen_ends
 
@@ -55,13 +55,12 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     if not found:
         return {}, text
     try:
-        data = load_yaml(found[1])
+        data = load_small_yaml(found[1])
+    except TooManyValues as error:
+        raise UnreadableFile(f"front matter cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if mark := getattr(error, "problem_mark", None):
-            why = f"is not valid YAML (line {mark.line + 2})"
-        else:
-            why = f"cannot be read: {error}"
-        raise UnreadableFile(f"front matter {why}") from error
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
+        raise UnreadableFile(f"front matter is not valid YAML (line {line})") from error
     if data is not None and not isinstance(data, dict):
         raise UnreadableFile("front matter is not a list of `name: value` lines")
     return data or {}, "\n" * found[0].count("\n") + text[found.end() :]

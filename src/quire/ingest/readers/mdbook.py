@@ -17,7 +17,7 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile, UnsupportedSource
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.bounds import check_folder
+from quire.ingest.readers.bounds import check_folder, site_address
 from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.contents import Chapter, once
 from quire.ingest.readers.data import scalar
@@ -199,10 +199,10 @@ class MdBookReader:
 
     def read(self, root: Path, options: IngestOptions) -> Book:
         """Read the chapters of the summary; other files are no part of the book."""
-        layout = _layout(root, options)
+        skipped: list[Skipped] = []
+        layout = _layout(root, options, skipped)
         heading, chapters = _chapters(layout, options)
         pages: list[Page] = []
-        skipped: list[Skipped] = []
         for chapter in chapters:
             source = _named(layout.src / chapter.path, layout).name
             with reporting(source, skipped):
@@ -230,7 +230,7 @@ def _home(root: Path) -> Path:
     return root.resolve().parent if named else root
 
 
-def _layout(root: Path, options: IngestOptions) -> _Layout:
+def _layout(root: Path, options: IngestOptions, skipped: list[Skipped] | None = None) -> _Layout:
     home = _home(root)
     config = _read_config(home, options)
     book = _table(config, "book")
@@ -243,7 +243,9 @@ def _layout(root: Path, options: IngestOptions) -> _Layout:
         home=home,
         src=src,
         title=scalar(book.get("title")),
-        site=(options.site_url or scalar(html.get("site-url"))).rstrip("/"),
+        site=site_address(
+            options.site_url or scalar(html.get("site-url")), "site-url", _CONFIG, skipped
+        ),
         smart=html.get("smart-punctuation") is not False,
     )
 

@@ -12,7 +12,7 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.bounds import check_folder
+from quire.ingest.readers.bounds import check_folder, site_address
 from quire.ingest.readers.budget import reporting
 from quire.ingest.readers.contents import Chapter, once, read_yaml, walk_contents
 from quire.ingest.readers.data import scalar
@@ -194,8 +194,8 @@ class MkDocsReader:
 
     def read(self, root: Path, options: IngestOptions) -> Book:
         """Read the pages of the navigation, then those it does not name."""
-        site = _site(root, options)
         skipped: list[Skipped] = []
+        site = _site(root, options, skipped)
         files = {file.name: file for file in _pages(site, skipped)}
         pages: list[Page] = []
         for chapter in _chapters(site, files):
@@ -211,17 +211,20 @@ class MkDocsReader:
         return Book(title=site.title, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
 
 
-def _site(root: Path, options: IngestOptions) -> _Site:
+def _site(root: Path, options: IngestOptions, skipped: list[Skipped] | None = None) -> _Site:
     path = next((root / name for name in _CONFIGS if (root / name).is_file()), None)
     loaded = read_yaml(path, options) if path else {}
     config: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
     docs = root / (scalar(config.get("docs_dir")) or "docs")
-    check_folder(docs, "docs_dir", path.name if path else _CONFIGS[0])
+    name = path.name if path else _CONFIGS[0]
+    check_folder(docs, "docs_dir", name)
     return _Site(
         home=root,
         docs=docs if docs.is_dir() else root,
         title=scalar(config.get("site_name")) or root.resolve().name,
-        url=(options.site_url or scalar(config.get("site_url"))).rstrip("/"),
+        url=site_address(
+            options.site_url or scalar(config.get("site_url")), "site_url", name, skipped
+        ),
         folder_urls=config.get("use_directory_urls") is not False,
         nav=config.get("nav"),
         snippets=(root, docs, *_snippet_folders(root, config.get("markdown_extensions"))),

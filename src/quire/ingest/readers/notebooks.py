@@ -12,9 +12,9 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.bounds import leave_out_links
+from quire.ingest.readers.bounds import leave_out_links, site_address
 from quire.ingest.readers.budget import reporting
-from quire.ingest.readers.data import load_yaml, scalar
+from quire.ingest.readers.data import load_small_yaml, scalar
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.toctree import Place, join_docname, matches
 
@@ -58,7 +58,8 @@ class NotebooksReader:
         config = _yaml(root / _CONFIG, options, skipped)
         contents = read_contents(root, options, skipped)
         sources = _sources(root, contents, options, skipped)
-        url = (options.site_url or _base_url(config)).rstrip("/")
+        given = options.site_url or _base_url(config)
+        url = site_address(given, "baseurl", _CONFIG, skipped)
         # docutils is wanted by these formats alone.
         from quire.ingest.readers.sphinx_pages import names_of
         from quire.ingest.readers.sphinx_refs import broken_references
@@ -88,7 +89,7 @@ def _yaml(file: Path, options: IngestOptions, skipped: list[Skipped]) -> dict[st
     if not file.is_file():
         return {}
     try:
-        data = load_yaml(read_text(SourceFile(file, file.name), options))
+        data = load_small_yaml(read_text(SourceFile(file, file.name), options))
     except UnreadableFile as error:
         skipped.append(Skipped(source=file.name, reason=str(error)))
         return {}
@@ -182,7 +183,7 @@ def _file(root: Path, docname: str) -> Iterator[SourceFile]:
         return
     for suffix in _SUFFIXES:
         name = f"{docname}{suffix}"
-        if "\0" not in name and (root / name).is_file():
+        if "\0" not in name and os.path.lexists(root / name):
             yield SourceFile(root / name, name)
             return
 

@@ -10,7 +10,7 @@ from quire.domain import Book, Page, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.bounds import leave_out_links
+from quire.ingest.readers.bounds import leave_out_links, site_address
 from quire.ingest.readers.markdown import read_text
 from quire.ingest.readers.sphinx_conf import SphinxConfig, find_config
 from quire.ingest.readers.surroundings import candidates
@@ -149,7 +149,8 @@ def _pages(
             skipped.append(Skipped(source=source.file.name, reason=reason, failed=False))
         else:
             placed.append(Place(docname=docname))
-    url = (options.site_url or config.text("html_baseurl")).rstrip("/")
+    given = options.site_url or config.text("html_baseurl")
+    url = site_address(given, "html_baseurl", "conf.py", skipped)
     end = config.text("html_file_suffix") or ".html"
     for place in placed:
         address = f"{url}/{place.docname}{end}"
