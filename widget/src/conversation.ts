@@ -98,14 +98,15 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
   switch (said.event) {
     case "start":
       return { ...seen, answerId: said.data.answer_id };
-    case "sources":
-      return { ...seen, status: "checking", sources: said.data.sources };
+    case "retrieved":
+      return { ...seen, status: "checking", sources: said.data.retrieved };
     case "sentence":
       return { ...seen, text: turn.text + said.data.text, claims: [...turn.claims, said.data.claim] };
     case "withheld":
       return { ...seen, withheld: [...turn.withheld, said.data.claim.text] };
     case "done": {
       const { data } = said;
+      const refused = data.status !== "answered" && data.status !== "small_talk";
       return {
         ...seen,
         status: "done",
@@ -115,9 +116,9 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
         claims: data.claims,
         // An operator may have unsupported statements shown; these are in the text, with their mark.
         withheld: data.unsupported_claims.filter((text) => !data.claims.some((claim) => claim.text === text)),
-        sources: data.sources,
+        sources: refused ? data.retrieved : data.sources,
         level: data.confidence_level,
-        refused: !data.should_answer,
+        refused,
         offersBook: data.offer === "whole_book",
         missing: data.missing_terms,
         notices: data.notices.map(({ code }) => code),

@@ -34,10 +34,22 @@ export interface Source {
   source_file: string;
 }
 
+/** What a response is; all but the first two are refusals. */
+export type Status =
+  | "answered"
+  | "small_talk"
+  | "not_in_book"
+  | "no_direct_answer"
+  | "not_in_selection"
+  | "unsupported_request"
+  | "no_context";
+
 /** The whole answer, as the last event has it. */
 export interface Reply {
   response: string;
   sources: Source[];
+  retrieved: Source[];
+  status: Status;
   session_id: string;
   timestamp: string;
   confidence_level: Level;
@@ -64,7 +76,7 @@ export interface Problem {
 
 export type ChatEvent =
   | { event: "start"; data: { session_id: string; answer_id: string } }
-  | { event: "sources"; data: { sources: Source[] } }
+  | { event: "retrieved"; data: { retrieved: Source[] } }
   | { event: "sentence"; data: { text: string; claim: Claim } }
   | { event: "withheld"; data: { claim: Claim } }
   | { event: "done"; data: Reply }
