@@ -65,7 +65,8 @@ async def test_a_question_can_be_kept_to_pages_by_the_beginning_of_their_address
         elsewhere = await book.ask("What is the focal length?", filters=keeper)
 
     assert {hit.chunk.chapter for hit in (*answer.hits, *elsewhere.hits)} == {"The keeper"}
-    assert (answer.status, elsewhere.status) == ("answered", "not_in_book")
+    assert answer.status == "answered"
+    assert elsewhere.status in ("not_in_book", "no_direct_answer")
 
 
 async def test_the_first_opening_says_how_far_it_is(tiny_book: Path) -> None:

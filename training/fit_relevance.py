@@ -7,7 +7,7 @@ Run after `training/fit_calibration.py`: it adds to the file that was written th
 Data: the author-written questions of OpenStax Microbiology and OpenStax Introduction to Sociology
 (CC BY 4.0), each with the page that answers it. A passage is relevant if it is on the subject asked
 about, whether or not it holds the answer: it stands in the chapter of that page, or it is nearer to
-a passage of that page than nine in ten pairs of passages of the book are to each other. Every
+a passage of that page than four in five pairs of passages of the book are to each other. Every
 question is asked four ways:
 
 * of its whole book;
@@ -59,10 +59,10 @@ SHORT = (3, 6, 12, 25)
 """Passages of the short books."""
 TOP_K = 5
 THRESHOLD = Question(text="").threshold
-SHARE = {"whole": 0.6, "missing": 0.1, "off": 0.2, "short": 0.1}
+SHARE = {"whole": 0.7, "missing": 0.1, "off": 0.1, "short": 0.1}
 """What readers are taken to ask: mostly what the book covers."""
 RIDGE = 1.0
-UNRELATED = 0.9
+UNRELATED = 0.8
 """Share of the pairs of passages of a book that are not about the same."""
 STEPS = 30
 

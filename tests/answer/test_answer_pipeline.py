@@ -1,5 +1,6 @@
 import asyncio
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from agents.exceptions import ModelBehaviorError
@@ -17,6 +18,7 @@ from quire.domain import Answer, Filters, Question
 from quire.errors import ModelMisbehaved, QuireError, UnknownBook
 from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from quire.testing import build_services
+from quire.verify.confidence import score_confidence
 from quire.verify.judges import LexicalJudge
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
@@ -127,12 +129,14 @@ async def test_an_invented_sentence_is_withheld_and_listed(tiny_data: Path) -> N
 async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, text: str) -> None:
     answer = await answer_with(tiny_data, text)
 
-    assert answer.status == "not_in_book"
+    assert answer.status == "no_direct_answer"
     assert answer.text.startswith("I couldn't find a direct answer in the book.")
     assert "The lens › What a Fresnel lens is" in answer.text
-    assert not answer.confidence.should_answer
-    assert answer.confidence.level == "insufficient"
-    assert answer.claims == ()
+    assert answer.confidence == score_confidence(
+        (), top_k=5, answerability=answer.confidence.answerability
+    )
+    assert (answer.claims, answer.sources) == ((), ())
+    assert answer.hits
 
 
 async def test_a_model_that_says_nothing_has_failed(tiny_data: Path) -> None:
@@ -146,7 +150,7 @@ async def test_the_model_may_decline_and_its_words_are_never_shown(tiny_data: Pa
 
     assert [type(event) for event in events] == [Started, Retrieved]
     assert isinstance(done, Done)
-    assert done.answer.status == "not_in_book"
+    assert done.answer.status == "no_direct_answer"
     assert NOT_IN_BOOK not in repr(done.answer)
 
 
@@ -162,7 +166,7 @@ async def test_a_question_the_book_does_not_cover_never_reaches_the_model(tiny_d
     async with build_services(tiny_data, model=lambda _: model) as services:
         answer = await answer_to(services, Question(text="Who painted the Mona Lisa?"))
 
-    assert answer.status == "not_in_book"
+    assert answer.status == "no_direct_answer"
     assert model.calls == ()
 
 
@@ -194,11 +198,11 @@ async def test_a_claim_that_is_true_only_in_part_is_shown_if_the_operator_says_s
         assert isinstance(done, Done)
         answers.append(done.answer.status)
 
-    assert answers == ["not_in_book", "answered"]
+    assert answers == ["no_direct_answer", "answered"]
 
 
 async def test_low_confidence_begins_with_the_disclaimer(tiny_data: Path) -> None:
-    question = Question(text="keeper painted", threshold=0.5)
+    question = Question(text="What does the keeper do in fog?", top_k=2)
     async with build_services(tiny_data, model=says(f"{HORN} [1]")) as services:
         events = await events_of(services, question)
 
@@ -280,11 +284,20 @@ async def test_the_models_own_search_adds_passages_numbered_on(tiny_data: Path) 
         return ScriptedModel([[search], [assistant_message(f"{HORN} [2]")]])
 
     async with build_services(tiny_data, model=model) as services:
-        answer = await answer_to(services, Question(text="What is a Fresnel lens?", top_k=1))
+        events = await events_of(services, Question(text="What is a Fresnel lens?", top_k=1))
+    done = events[-1]
+    assert isinstance(done, Done)
+    answer = done.answer
+    told = [event.hits for event in events if isinstance(event, Retrieved)]
+    assert told[-1] == answer.hits
 
     assert [hit.chunk.chapter for hit in answer.hits] == ["The lens", "The keeper"]
     assert [citation.number for citation in answer.citations] == [2]
     assert answer.text == f"{HORN} [2]"
+    assert [hit.chunk.chapter for hit in answer.sources] == ["The keeper"]
+    measured = answer.confidence
+    assert measured.num_chunks == len(answer.hits) == 2
+    assert measured.average_similarity == fmean(hit.similarity for hit in answer.hits)
 
 
 async def test_an_unknown_book_is_an_error_before_anything_starts(tiny: Services) -> None:
@@ -381,7 +394,7 @@ async def test_a_refusal_is_stored_too(tiny: Services) -> None:
 
     assert thread is not None
     assert thread.messages[1].content == answer.text
-    assert thread.messages[1].record["status"] == "not_in_book"
+    assert thread.messages[1].record["status"] == "no_direct_answer"
 
 
 async def test_the_time_of_each_stage_is_told(tiny: Services) -> None:

@@ -175,7 +175,7 @@ async def test_a_second_opinion_shows_what_is_said_in_other_words_with_its_proof
     without = await answered(tiny_copy, told, REWORDED)
     answer = await answered(tiny_copy, told, REWORDED, second_opinion=True)
 
-    assert without.status == "not_in_book"
+    assert without.status == "no_direct_answer"
     assert answer.text == f"{REWORDED} [1]"
     (citation,) = answer.citations
     assert citation.quote == LENS
@@ -197,5 +197,5 @@ async def test_a_second_opinion_cannot_show_what_the_sentence_does_not_say(
 ) -> None:
     answer = await answered(tiny_copy, told, text, second_opinion=True, break_after=99)
 
-    assert answer.status == "not_in_book"
+    assert answer.status == "no_direct_answer"
     assert [claim.text for claim in answer.withheld] == [text]

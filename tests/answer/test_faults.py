@@ -183,7 +183,7 @@ async def test_a_model_of_which_nothing_can_be_proven_gives_way_to_the_next(
     alone = await asked(tiny_copy, server, "openai/told")
     saved = await asked(tiny_copy, server, "openai/told,embedded")
 
-    assert alone.status == "not_in_book"
+    assert alone.status == "no_direct_answer"
     assert (saved.text, saved.model) == (TEXT, "embedded")
     for answer in (alone, saved):
         assert OWN_WORDS not in answer.text
@@ -197,7 +197,7 @@ async def test_a_model_that_finds_no_answer_in_the_passages_is_believed(
 
     answer = await asked(tiny_copy, server, "openai/told,embedded")
 
-    assert (answer.status, answer.model, answer.notices) == ("not_in_book", "openai/told", ())
+    assert (answer.status, answer.model, answer.notices) == ("no_direct_answer", "openai/told", ())
 
 
 async def test_another_language_model_may_stand_in_and_the_answer_says_which(

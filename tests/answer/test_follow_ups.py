@@ -45,7 +45,7 @@ async def test_what_was_told_does_not_answer_what_the_book_leaves_out(sample: Se
             sample, "What is a particle filter?", "and how do I implement it in matlab?"
         )
 
-    assert answer.status == "not_in_book"
+    assert answer.status == "no_direct_answer"
 
 
 async def test_the_same_question_asked_again_is_answered_the_same(sample: Services) -> None:

@@ -80,5 +80,5 @@ async def test_an_order_beside_a_question_is_not_passed_on_and_the_reader_is_tol
 
     done = events[-1]
     assert isinstance(done, Done)
-    assert (done.answer.status, done.answer.text) == ("not_in_book", NOT_A_QUESTION)
+    assert (done.answer.status, done.answer.text) == ("unsupported_request", NOT_A_QUESTION)
     assert model.calls == ()

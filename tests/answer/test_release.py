@@ -79,7 +79,7 @@ async def test_what_proves_nothing_is_a_refusal_whatever_is_shown(
 ) -> None:
     answer = await answer_with(tiny_data, text, unsupported=unsupported)
 
-    assert answer.status == "not_in_book"
+    assert answer.status == "no_direct_answer"
     assert text not in answer.text
     assert answer.citations == ()
 

@@ -75,6 +75,42 @@ async def test_what_the_selection_says_is_answered_and_linked_into_the_book(
     assert right >= 18
 
 
+async def test_a_selection_that_only_names_the_subject_is_refused(sample: Services) -> None:
+    selected = "AMCL is a particle filter used for localisation in Nav2."
+    async with sample:
+        refused = await ask(sample, "How many particles does AMCL keep by default?", selected)
+        answered = await ask(sample, "What is AMCL?", selected)
+
+    assert refused.status == "not_in_selection"
+    assert refused.text.startswith("The selected text doesn't answer that.")
+    assert (refused.sources, refused.confidence.num_chunks) == ((), 0)
+    assert answered.status == "answered"
+
+
+@pytest.mark.parametrize(
+    "question", ["What is this about?", "Explain this", "Please summarise the passage in one line"]
+)
+async def test_the_selection_itself_answers_what_is_asked_about_it_as_a_whole(
+    tiny: Services, question: str
+) -> None:
+    async with tiny:
+        answer = await ask(tiny, question, f"{WIND} {FOG}")
+
+    assert (answer.status, answer.text) == ("answered", f"{WIND} [1] {FOG} [1]")
+    assert len(answer.sources) == 1
+    assert answer.confidence.num_chunks == 1
+
+
+@pytest.mark.parametrize("question", ["Who wrote this?", "What is it made of?", "Why is it so?"])
+async def test_a_question_for_one_thing_is_not_answered_by_the_whole_selection(
+    tiny: Services, question: str
+) -> None:
+    async with tiny:
+        answer = await ask(tiny, question, FOG)
+
+    assert answer.status == "not_in_selection"
+
+
 async def test_a_selection_from_the_book_is_cited_at_its_sentence(tiny: Services) -> None:
     selected = f"Some keepers sing. {WIND}"
     async with tiny:
@@ -109,8 +145,8 @@ async def test_a_refusal_says_what_is_missing_and_offers_the_book(tiny: Services
     assert answer.status == "not_in_selection"
     assert answer.lacks == ("Fresnel", "lens")
     assert answer.text == (
-        "The selected text does not answer this: it does not mention “Fresnel”, “lens”. "
-        "The whole book may: ask again without the selection."
+        "The selected text doesn't answer that. It doesn't mention “Fresnel”, “lens”. "
+        "Search the whole book?"
     )
     assert not answer.confidence.should_answer
 

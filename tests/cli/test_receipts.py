@@ -93,7 +93,7 @@ def test_a_selection_is_refused_also_where_the_book_is_small(quire: Quire, book:
     outside = quire("ask", "What is a Fresnel lens made of?", "--selected", FOG, data=data)
 
     assert f"{FOG} [1]" in inside.stdout
-    assert "The selected text does not answer this" in outside.stdout
+    assert "The selected text doesn't answer that." in outside.stdout
 
 
 def test_a_selection_is_asked_about_alone(

@@ -47,6 +47,8 @@ export function events(id: string, question = "?"): [event: string, data: unknow
   const reply = {
     response: `${question}: One. Two. Three.`,
     sources: [],
+    retrieved: [],
+    status: "answered",
     session_id: SESSION,
     timestamp: "2026-01-01T00:00:00Z",
     confidence_level: "high",
@@ -62,7 +64,7 @@ export function events(id: string, question = "?"): [event: string, data: unknow
   };
   return [
     ["start", { session_id: SESSION, answer_id: id }],
-    ["sources", { sources: [] }],
+    ["retrieved", { retrieved: [] }],
     ...texts.map((text, at): [string, unknown] => ["sentence", { text, claim: claims[at] }]),
     ["done", reply],
   ];

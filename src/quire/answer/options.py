@@ -15,8 +15,8 @@ class AnswerOptions(BaseModel):
     max_turns: int = Field(4, ge=1, le=20)
     """How often the model may be called for one question; each search of its own costs one."""
     target_risk: float | None = Field(None, gt=0, lt=1)
-    """The share of answers that may be wrong, as measured when the calibration was fitted: a higher
-    threshold than the question's own is taken where that needs it. Without it, the question's."""
+    """The share of answers that may be wrong, as measured when the calibration was fitted: where
+    that needs it, a higher answerability than 0.7 is asked for."""
     show_partly: bool = False
     """Whether claims that the book supports only in part are shown."""
     unsupported: Literal["withhold", "mark", "allow"] = "withhold"

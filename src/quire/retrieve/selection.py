@@ -7,7 +7,7 @@ from quire.domain import Chunk, Filters, Hit
 from quire.ports import Index
 from quire.prose.plain import plain
 from quire.prose.sentences import split_spans
-from quire.retrieve.calibrate import Signals, answerability_features
+from quire.retrieve.calibrate import TYPICAL, Signals, answerability_features
 from quire.retrieve.search import Searcher, SearchResult, floor_of, passages_of
 
 BEGINNING = 400
@@ -81,8 +81,12 @@ def _weigh(searcher: Searcher, index: Index, selected: Chunk, question: str) -> 
 
 
 def selection_answerability(searcher: Searcher, signals: Signals) -> float:
-    """Give the probability that the selection holds the answer: the calibration of the search."""
-    return searcher.calibration.answerability(answerability_features(signals))
+    """Return the probability that the selection holds the answer, by the search's calibration.
+
+    That a selection is near the question says nothing: whoever asks has chosen it for that. What
+    its sentences say decides.
+    """
+    return searcher.calibration.answerability(answerability_features(signals) | TYPICAL)
 
 
 def _windows(text: str) -> list[str]:

@@ -20,7 +20,7 @@ REQUEST_SECONDS = Histogram(
 LIMITED = Counter("quire_limited", "Requests refused by a limit", ["route"], registry=REGISTRY)
 ANSWERS = Counter(
     "quire_answers",
-    "Answers by what they came to; not_in_book and not_in_selection are refusals",
+    "Answers by what they came to; all but answered and small_talk are refusals",
     ["book", "status", "level"],
     registry=REGISTRY,
 )

@@ -114,7 +114,7 @@ async def test_an_answer_has_every_field(client: httpx.AsyncClient) -> None:
     assert body["status"] == "answered"
     assert uuid.UUID(body["session_id"]).version == 4
     assert datetime.fromisoformat(body["timestamp"]).utcoffset() == timedelta()
-    assert (body["confidence_level"], body["should_answer"]) == ("high", True)
+    assert (body["confidence_level"], body["should_answer"]) == ("medium", True)
     first = body["sources"][0]
     assert first["chunk_text"].startswith(LENS)
     assert (first["chapter"], first["section"]) == ("The lens", "What a Fresnel lens is")
@@ -202,14 +202,13 @@ async def test_the_measures_agree_with_each_other_and_with_the_sources(
 async def test_passages_below_the_threshold_are_not_used(client: httpx.AsyncClient) -> None:
     loose = await ask(client, PATH, query(similarity_threshold=0.0, top_k=4))
     scores = sorted((s["similarity_score"] for s in loose["retrieved"]), reverse=True)
-    between = (scores[1] + scores[2]) / 2
+    between = (scores[-2] + scores[-1]) / 2
 
     strict = await ask(client, PATH, query(similarity_threshold=between, top_k=4))
 
     assert loose["metrics"]["num_chunks"] == len(scores) == 4
-    assert strict["metrics"]["num_chunks"] == len(strict["retrieved"]) == 2
-    assert strict["metrics"]["min_similarity"] == scores[1]
-    assert strict["confidence_level"] == "low"
+    assert strict["metrics"]["num_chunks"] == len(strict["retrieved"]) == 3
+    assert strict["metrics"]["min_similarity"] == scores[-2] > scores[-1]
 
 
 async def test_an_uncovered_question_is_insufficient_and_not_answered(
