@@ -76,7 +76,7 @@ async def test_what_the_selection_says_is_answered_and_linked_into_the_book(
 
 
 async def test_a_selection_from_the_book_is_cited_at_its_sentence(tiny: Services) -> None:
-    selected = f"Some keepers sing. {WIND}"
+    selected = f"Some keepers sing.\n\n{WIND}"
     async with tiny:
         answer = await ask(tiny, "Why does the keeper wind the clockwork?", selected)
 
