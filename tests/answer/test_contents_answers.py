@@ -164,7 +164,7 @@ async def test_it_is_stored_in_the_thread_like_any_other(tiny: Services) -> None
         follow_up.text,
     ]
     assert thread.messages[1].record["claims"][0]["citations"][0]["of"] == "heading"
-    assert follow_up.text == "In fog the keeper sounds a horn. [1]"
+    assert follow_up.text == "**Fog**\n\nIn fog the keeper sounds a horn. [1]"
 
 
 async def test_of_several_books_the_named_one_answers(tiny_data: Path, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ async def test_a_question_for_one_thing_is_not_answered_by_the_whole_selection(
 
 
 async def test_a_selection_from_the_book_is_cited_at_its_sentence(tiny: Services) -> None:
-    selected = f"Some keepers sing. {WIND}"
+    selected = f"Some keepers sing.\n\n{WIND}"
     async with tiny:
         answer = await ask(tiny, "Why does the keeper wind the clockwork?", selected)
 

@@ -51,7 +51,7 @@ def quote_blocks(
 
 def written(piece: Piece) -> str:
     """Return a piece as a model writes it, with the mark of its passage."""
-    marks = "".join(f"[{number}]" for number in piece.marks)
+    marks = "".join(f"[{number}]" for number in piece.marks if piece.kind != "heading")
     return f"{piece.lead}{piece.text}{piece.glue if marks else ''}{marks}"
 
 

@@ -185,6 +185,8 @@ def _marks(piece: Piece, claim: Claim) -> str:
     """Write the marks of what proves a claim; what speaks against it is no proof."""
     if claim.verdict not in PROVEN or not claim.citations:
         return ""
+    if piece.quoted and piece.kind == "heading":
+        return ""  # what stands below it has the same mark
     numbers = dict.fromkeys(citation.number for citation in claim.citations)
     return piece.glue + "".join(f"[{number}]" for number in numbers)
 
