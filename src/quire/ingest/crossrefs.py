@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from quire.domain import Book, BrokenLink, Page, Skipped
 from quire.ingest.readers.bounds import is_inside
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _LINK = re.compile(
@@ -58,6 +58,7 @@ def find_broken_links(
     for page in book.pages:
         missed: list[Skipped] = []
         with reporting(page.source, missed, "links"):
+            check_budget()
             for target in dict.fromkeys(_targets(page, files.get(page.source))):
                 if reason := _broken(page, target, shelf, files):
                     found[BrokenLink(source=page.source, target=target, reason=reason)] = None

@@ -77,8 +77,8 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
 ) -> IngestReport:
     """Bring the book's index up to date with its source.
 
-    What kind of book it is, is found out unless `format` says it. Readers keep the old revision
-    until the new one is complete. A run that was interrupted goes on where it stopped.
+    Readers keep the old revision until the new one is complete. A run that was interrupted goes on
+    where it stopped.
 
     Raises:
         IngestError: nothing was changed; the message names the file or setting.
@@ -117,7 +117,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
                     publish(folder, draft, manifest, report)
                     store.keep_only(draft.keys)
             progress("write", 1, 1)
-    return report
+            return report
 
 
 def _next(steps: Iterator[Step], kind: type[_S]) -> _S:

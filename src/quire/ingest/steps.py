@@ -19,12 +19,13 @@ from quire.ingest.crossrefs import find_broken_links
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import Reader, SourceFile
 from quire.ingest.readers.bounds import is_inside
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 from quire.ingest.report import empty_pages
 from quire.ingest.seams import CountTokens
 from quire.ingest.source import find_reader, inside
 from quire.prose.plain import well_formed
 from quire.prose.terms import terms
+from quire.prose.vocabulary import VocabularyCounts
 from quire.version import __version__
 
 
@@ -117,10 +118,13 @@ def steps(job: Job, count: CountTokens) -> Iterator[Step]:
 
 def _cut(page: Page, job: Job, count: CountTokens, skipped: list[Skipped]) -> Cut | None:
     with reporting(page.source, skipped, "cut"):
+        check_budget()
         chunks = chunk_page(page, book=job.book, count=count, options=job.options, now=job.now)
         for chunk in chunks:
             # Done again where it is embedded: what takes too long there has to be found out here.
-            terms(embedding_text(chunk))
+            text = embedding_text(chunk)
+            terms(text)
+            VocabularyCounts().add(text)
         return Cut(chunks)
     return None
 

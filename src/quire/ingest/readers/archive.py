@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from quire.errors import UnreadableFile
+from quire.ingest.readers.budget import check_budget
 
 _RATIO = 200
 """Text packs ten times smaller, hardly ever more than fifty times."""
@@ -66,6 +67,7 @@ class Archive:
         Raises:
             UnreadableFile: it is missing, damaged, locked, or larger than the `setting` allows.
         """
+        check_budget()
         entry = self._entries.get(name)
         if entry is None:
             raise UnreadableFile("is missing from the file")

@@ -35,6 +35,8 @@ class Budget:
     """Told the name of each page before it is read."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Pages that ended an earlier process, and how."""
+    refusal: str = ""
+    """Why the page that is begun is not to be looked at."""
     _slow: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -55,10 +57,9 @@ class Budget:
         """Limit the time of what is done inside.
 
         Raises:
-            UnreadableFile: it took too long, now or before.
+            UnreadableFile: it took too long.
         """
-        if known := self.left_out.get(name) or self._slow.get(name):
-            raise UnreadableFile(known)
+        self.refusal = self.left_out.get(name) or self._slow.get(name) or ""
         self.begin(name)
         _set_timer(self.seconds)
         try:
@@ -70,6 +71,7 @@ class Budget:
             self._slow[name] = self.too_large
             raise UnreadableFile(self.too_large) from error
         finally:
+            self.refusal = ""
             _set_timer(self.seconds * BETWEEN)
 
 
@@ -115,6 +117,16 @@ def reporting(source: str, skipped: list[Skipped], step: str = "") -> Iterator[N
                 yield
     except UnreadableFile as error:
         skipped.append(Skipped(source=source, reason=str(error)))
+
+
+def check_budget() -> None:
+    """Make sure that the page may be looked at: called before any work on one.
+
+    Raises:
+        UnreadableFile: it took too long, or ended a process, before.
+    """
+    if _budget is not None and _budget.refusal:
+        raise UnreadableFile(_budget.refusal)
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

@@ -11,6 +11,7 @@ from quire.domain import Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.bounds import check_inside, leave_out_links
+from quire.ingest.readers.budget import check_budget
 
 
 def address(name: str) -> str:
@@ -51,6 +52,7 @@ def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
         UnreadableFile: it is larger than the `setting` allows, outside the book, or cannot be
             opened.
     """
+    check_budget()
     try:
         status = file.path.stat()
         check_inside(file.path)

@@ -11,7 +11,7 @@ from quire.domain import Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 from quire.ingest.readers.markdown import parse_blocks, read_text
 from quire.prose.plain import well_formed
 
@@ -71,6 +71,7 @@ def _pages(file: SourceFile, options: IngestOptions, skipped: list[Skipped]) -> 
     for number, line in enumerate(read_text(file, whole).split("\n"), start=1):
         if line.strip():
             with reporting(f"{file.name} (line {number})", skipped):
+                check_budget()
                 _add(_parse(line), file.path.stem, found)
     site = (options.site_url or "").rstrip("/")
     for key, page in found.items():

@@ -20,7 +20,7 @@ from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
 from quire.ingest.readers.bounds import check_inside, is_inside, leave_out_links
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 from quire.ingest.readers.data import scalar
 from quire.ingest.readers.headings import GithubSlugger, Slugger, split_explicit_id
 from quire.ingest.readers.markup import split_front_matter, strip_markup
@@ -296,6 +296,7 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
     Raises:
         UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
     """
+    check_budget()
     try:
         status = file.path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -11,7 +11,7 @@ from quire.domain import Block, Book, Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 from quire.ingest.readers.folder import address, check_size
 from quire.ingest.readers.onefile import OneFileReader
 
@@ -94,6 +94,7 @@ def _lines(document: Any, number: int, file: SourceFile, skipped: list[Skipped])
     from quire.ingest.readers.pdfpage import read_runs
 
     with reporting(f"{file.name} (page {number + 1})", skipped):
+        check_budget()
         try:
             page = document[number]
             try:

@@ -14,7 +14,7 @@ from quire.domain import Page, Section, Skipped
 from quire.errors import UnreadableFile
 from quire.ingest.options import IngestOptions
 from quire.ingest.readers import SourceFile
-from quire.ingest.readers.budget import reporting
+from quire.ingest.readers.budget import check_budget, reporting
 from quire.ingest.readers.data import scalar
 from quire.ingest.readers.doctree import document_title, labels_of, read_sections
 from quire.ingest.readers.doctree_inline import Names
@@ -209,6 +209,7 @@ def render_page(
     file = source.file.name
     sections: tuple[Section, ...] | None = None
     with reporting(file, skipped):
+        check_budget()
         sections = source.sections(names, title)
     if sections is not None:
         problems = dict.fromkeys(source.around.problems)
