@@ -27,7 +27,7 @@ from quire.testing import WordReader
 from quire.verify.judges import LexicalJudge
 from quire.verify.orders import is_order, rests_on_order
 from tests.conftest import SAMPLE
-from tests.verify.samples import Shelf
+from tests.verify.samples import Shelf, chunk_of
 
 # At import: the tests' environment is emptied of QUIRE_ settings.
 BOOKS = Path(os.environ.get("QUIRE_SHARED", SAMPLE.parents[2] / "shared")) / "books"
@@ -120,6 +120,17 @@ async def test_every_block_of_the_sample_book_is_shown_whole(say: Callable[[str]
     say(f"blocks quoted of the sample book: {dict(seen)}; 0 withheld")
     assert min(seen[kind] for kind in ("paragraph", "list", "table", "code", "math")) > 10
     assert seen["orders"] == 0
+
+
+async def test_signs_without_ink_do_not_move_a_quote() -> None:
+    chunk = chunk_of("The lamp\u200b is lit.\n\nA le\u00adns turns. Fog is wet.\ufeff Rain falls.")
+
+    work = await Quoted().show(chunk, blocks_of(chunk.text)[1])
+
+    assert work.text == "A lens turns. [1] Fog is wet. [1] Rain falls. [1]"
+    quotes = [one for claim in work.claims for one in claim.citations]
+    assert [one.quote for one in quotes] == ["A le\u00adns turns.", "Fog is wet.", "Rain falls."]
+    assert all(chunk.text[one.start : one.end] == one.quote for one in quotes)
 
 
 @pytest.mark.parametrize("folder", OTHERS)

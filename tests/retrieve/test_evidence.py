@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from quire.index.crossencoder import CrossEncoder
+from quire.prose.blocks import leans_back
 from quire.prose.terms import TermStatistics
 from quire.retrieve import evidence as evidence_module
 from quire.retrieve.evidence import QUOTAS, TOLD, UNREAD, Evidence, EvidenceReader, Passage
@@ -188,7 +189,7 @@ def test_a_table_row_is_read_under_its_header() -> None:
     ],
 )
 def test_a_sentence_that_begins_with_a_pronoun_leans_back(sentence: str, leans: bool) -> None:
-    assert ranked("What?", sentence)[0].leans_back is leans
+    assert leans_back(sentence) is leans
 
 
 def test_what_was_told_before_counts_for_less() -> None:
