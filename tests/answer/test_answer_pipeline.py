@@ -12,7 +12,7 @@ from quire.answer.instructions import NOT_IN_BOOK
 from quire.answer.models import ModelFor, sole_writer
 from quire.answer.options import AnswerOptions
 from quire.answer.pipeline import Pipeline
-from quire.answer.refusal import DISCLAIMER
+from quire.answer.refusal import FEW
 from quire.compose import Services
 from quire.domain import Answer, Filters, Question
 from quire.errors import ModelMisbehaved, QuireError, UnknownBook
@@ -211,9 +211,9 @@ async def test_low_confidence_begins_with_the_disclaimer(tiny_data: Path) -> Non
     done = events[-1]
     assert isinstance(done, Done)
     assert done.answer.confidence.level == "low"
-    assert done.answer.text.startswith(f"{DISCLAIMER} {HORN}")
+    assert done.answer.text.startswith(f"{FEW[1]} {HORN}")
     assert isinstance(events[2], Sentence)
-    assert events[2].text == DISCLAIMER
+    assert events[2].text == FEW[1]
 
 
 async def test_a_disclaimer_is_not_sent_before_there_is_something_to_disclaim(

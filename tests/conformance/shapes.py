@@ -97,8 +97,11 @@ def sentences(events: list[tuple[str, Any]]) -> str:
 
 
 def level_of(average: float, count: int, top_k: int = 5) -> str:
-    """Return the confidence level by the rule of 003; the counts are against what was asked for."""
-    for level, least, chunks in (("high", 0.85, 5), ("medium", 0.75, 3), ("low", 0.6, 2)):
+    """Return the confidence level by the rule of 003; the counts are against what was asked for.
+
+    One passage is enough for `low`, which is kept on purpose.
+    """
+    for level, least, chunks in (("high", 0.85, 5), ("medium", 0.75, 3), ("low", 0.6, 1)):
         if average >= least and count >= min(chunks, top_k):
             return level
     return "insufficient"

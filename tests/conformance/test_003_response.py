@@ -243,6 +243,7 @@ def first_claim(found: Body) -> int:
 
 
 @item("003.93", "level low: 0.60 on average and 2 chunks, with a disclaimer")
+@kept("two passages")
 def test_a_low_answer_has_a_disclaimer(low: list[Body], answer: Body) -> None:
     assert first_claim(answer) == 0
     for found in low:

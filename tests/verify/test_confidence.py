@@ -22,9 +22,10 @@ def confidence(*scores: float, top_k: int = 5) -> Confidence:
         (0.75, 2, "low"),
         (0.74, 5, "low"),
         (0.60, 2, "low"),
-        (0.60, 1, "insufficient"),
+        (0.60, 1, "low"),
         (0.59, 5, "insufficient"),
-        (0.99, 1, "insufficient"),
+        (0.99, 1, "low"),
+        (0.99, 0, "insufficient"),
     ],
 )
 def test_the_level_follows_from_average_and_count(average: float, count: int, level: str) -> None:
@@ -106,10 +107,13 @@ def test_context_is_sufficient_with_three_passages_of_three_quarters(
 
 
 def test_counts_are_taken_against_what_was_asked_for_and_not_against_what_was_found() -> None:
-    assert level_of(0.99, 1, top_k=5, searchable=2) == "insufficient"
-    assert level_of(0.99, 2, top_k=5, searchable=2) == "low"
+    assert level_of(0.99, 2, top_k=5) == "low"
+    assert level_of(0.99, 4, top_k=5) == "medium"
+    assert level_of(0.99, 2, top_k=2) == "high"
 
 
 @pytest.mark.parametrize(("average", "level"), [(0.99, "low"), (0.59, "insufficient")])
-def test_the_only_passage_that_there_is_to_search_may_be_low(average: float, level: str) -> None:
-    assert level_of(average, 1, top_k=5, searchable=1) == level
+def test_one_relevant_passage_is_enough_for_an_answer_with_a_disclaimer(
+    average: float, level: str
+) -> None:
+    assert level_of(average, 1, top_k=5) == level

@@ -32,19 +32,17 @@ def pass_gate(
     if question.selected_text is not None and asks_about_whole(question.text):
         return list(found.hits), confidence_in(found.hits, question, found.answerability)
     used = [hit for hit in fitting(found.hits, tokens) if hit.similarity >= question.threshold]
-    confidence = confidence_in(used, question, found.answerability, searchable=len(found.hits))
+    confidence = confidence_in(used, question, found.answerability)
     if found.answerability >= question.least_answerability and confidence.should_answer:
         return used, confidence
     return [], confidence_in((), question, found.answerability)
 
 
-def confidence_in(
-    hits: Sequence[Hit], question: Question, answerability: float, searchable: int | None = None
-) -> Confidence:
+def confidence_in(hits: Sequence[Hit], question: Question, answerability: float) -> Confidence:
     """Return how good the passages are that an answer to the question rests on."""
     # A selection is the one passage that is asked for.
     top_k = 1 if question.selected_text is not None else question.top_k
-    return score_confidence(hits, top_k=top_k, answerability=answerability, searchable=searchable)
+    return score_confidence(hits, top_k=top_k, answerability=answerability)
 
 
 def fitting(hits: Sequence[Hit], tokens: int, *, beside: Sequence[Hit] = ()) -> list[Hit]:

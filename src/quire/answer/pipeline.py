@@ -19,7 +19,7 @@ from quire.answer.memory import EARLIER_MESSAGES, ThreadSession, ToldSession, to
 from quire.answer.models import Writers
 from quire.answer.options import AnswerOptions
 from quire.answer.records import answer_record, cited_in
-from quire.answer.refusal import DISCLAIMER, SELECTION_DISCLAIMER
+from quire.answer.refusal import disclaimer
 from quire.answer.selected import read_selection
 from quire.answer.smalltalk import NAME as TALK
 from quire.answer.smalltalk import answer_to_talk
@@ -89,7 +89,7 @@ class Pipeline:
             async with self._threads.turn(thread_id):
                 told, confidence = await self._prepare(work)
                 if confidence.level == "low" and not work.whole:
-                    work.disclaimer = SELECTION_DISCLAIMER if work.selected else DISCLAIMER
+                    work.disclaimer = disclaimer(confidence, selected=work.selected is not None)
                 answering = bool(work.evidence) and not work.refusal
                 found = _retrieved(work, confidence, answering=answering)
                 work.context_given = answering and bool(found.hits)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from quire.domain import Chunk, Hit, VerdictKind
+from quire.domain import Chunk, Confidence, Hit, VerdictKind
 from quire.prose.inert import inert
 from quire.prose.plain import INVISIBLE
 from quire.retrieve.phrases import parse
+from quire.verify.confidence import MEDIUM_AVERAGE
 from quire.verify.orders import is_order
 
 MAX_SHOWN = 120
@@ -20,8 +21,10 @@ NOT_COVERED = "This book doesn't cover"
 NO_DIRECT_ANSWER = "I couldn't find a direct answer in the book."
 REFUSALS = (NOT_COVERED, NO_DIRECT_ANSWER)
 """How the endings begin that a search came before."""
-DISCLAIMER = "The book covers this only partly. Here's the closest it gets."
-SELECTION_DISCLAIMER = "The selected text covers this only partly. Here's the closest it gets."
+PARTLY = "The book covers this only partly. Here's the closest it gets."
+SELECTION_PARTLY = "The selected text covers this only partly. Here's the closest it gets."
+FEW = {1: "Only one passage of the book is about this.", 2: "Only two passages are about this."}
+"""What stands before an answer that rests on so few passages."""
 
 BROKEN_OFF = "The answer breaks off here: the model did not finish it."
 
@@ -30,6 +33,14 @@ def warning(verdict: VerdictKind, *, selected: bool) -> str:
     """Give what stands behind a claim that is shown although the source does not support it."""
     source = "the selected text" if selected else "the book"
     return _UNPROVEN.get(verdict, "").format(source=source)
+
+
+def disclaimer(confidence: Confidence, *, selected: bool) -> str:
+    """Return what an answer of level `low` begins with: what is known about why it is low."""
+    if selected:
+        return SELECTION_PARTLY
+    close = confidence.average_similarity >= MEDIUM_AVERAGE
+    return FEW.get(confidence.num_chunks, PARTLY) if close else PARTLY
 
 
 def selection_refusal(lacks: Sequence[str]) -> str:

@@ -286,10 +286,10 @@ def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
 
 def _had_enough(receipt: Receipt) -> bool:
     """Whether the passages were enough then, so that a refusal was the model's or the judge's."""
-    found = [passage.similarity for passage in receipt.passages if passage.searched]
-    used = [similarity for similarity in found if similarity >= receipt.threshold]
+    searched = (passage.similarity for passage in receipt.passages if passage.searched)
+    used = [similarity for similarity in searched if similarity >= receipt.threshold]
     wanted = 1 if receipt.selection else receipt.top_k
-    level = level_of(fmean(used) if used else 0.0, len(used), wanted, len(found))
+    level = level_of(fmean(used) if used else 0.0, len(used), wanted)
     answerable = receipt.confidence.answerability >= receipt.least_answerability
     return answerable and level != "insufficient"
 

@@ -164,8 +164,7 @@ class Work:
         """
         opened = self.model == CONTENTS or self.whole
         used = [hit for hit in self.evidence if opened or hit.similarity >= self.question.threshold]
-        found = len(self.nearest) if self.nearest is not None else None
-        return confidence_in(used, self.question, self.answerability, searchable=found)
+        return confidence_in(used, self.question, self.answerability)
 
     def conclude(self) -> Answer:
         """Return the answer; one that kept no proven claim is a refusal, and rests on nothing."""

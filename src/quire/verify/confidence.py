@@ -10,25 +10,24 @@ from quire.domain import Confidence, Hit, Level
 LEVELS: tuple[tuple[Level, float, int], ...] = (
     ("high", 0.85, 5),
     ("medium", 0.75, 3),
-    ("low", 0.60, 2),
+    ("low", 0.60, 1),
 )
-"""Level, least average similarity, least number of passages."""
-LEAST_AVERAGE = LEVELS[-1][1]
-"""Below this average nothing is answered."""
+"""Level, least average similarity, least number of passages. One is enough for `low`, where the
+data model has two: a book says most things once."""
+MEDIUM_AVERAGE, LEAST_AVERAGE = LEVELS[1][1], LEVELS[-1][1]
+"""What passages of a medium answer have on average, and below what nothing is answered."""
 
 
-def score_confidence(
-    hits: Sequence[Hit], *, top_k: int, answerability: float, searchable: int | None = None
-) -> Confidence:
+def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -> Confidence:
     """Return the measures of the passages used, and the level that follows from them.
 
     The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
-    any level. `searchable` is how many passages there were to search, where that is known.
+    any level.
     """
     scores = [hit.similarity for hit in hits]
     # Rounding may leave the mean of equal scores just outside them, and below its level.
     average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
-    level = level_of(average, len(hits), top_k, searchable)
+    level = level_of(average, len(hits), top_k)
     return Confidence(
         average_similarity=average,
         min_similarity=min(scores, default=0.0),
@@ -41,16 +40,12 @@ def score_confidence(
     )
 
 
-def level_of(average: float, passages: int, top_k: int, searchable: int | None = None) -> Level:
-    """Return the level of so many passages of `top_k` that are so similar on average.
-
-    Where a book, or what a filter leaves of it, has a single passage, that one may be `low`: the
-    two that the level asks for cannot be found.
-    """
+def level_of(average: float, passages: int, top_k: int) -> Level:
+    """Return the level of so many passages of `top_k` that are so similar on average."""
     for name, least, count in LEVELS:
         if average >= least and passages >= min(count, top_k):
             return name
-    return "low" if passages == searchable == 1 and average >= LEAST_AVERAGE else "insufficient"
+    return "insufficient"
 
 
 def _diversity(hits: Sequence[Hit]) -> float:
