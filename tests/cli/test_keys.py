@@ -154,3 +154,12 @@ def test_a_redis_url_is_not_printed_and_one_that_cannot_be_used_is_told(
     assert "secret" not in shown.stdout
     assert wrong.returncode == 1
     assert "QUIRE_REDIS_URL cannot be used" in wrong.stderr
+
+
+def test_a_key_for_a_book_that_is_not_there_is_made_with_a_warning(
+    quire: Quire, tmp_path: Path
+) -> None:
+    made = quire("keys", "create", "course", "--book", "anatmy", data=tmp_path / "data")
+
+    assert made.returncode == 0
+    assert "no book is called 'anatmy'" in made.stderr

@@ -86,15 +86,7 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
     begun = perf_counter()
     name = check_name(book or book_name(source))
     folder = library / name
-    job = Job(
-        folder=Path.cwd(),
-        source=source,
-        kind=format,
-        options=options or IngestOptions(),
-        book=name,
-        embedder=embedder.id,
-        now=datetime.now(UTC).replace(microsecond=0),
-    )
+    job = _job(source, name, format, options or IngestOptions(), embedder)
     with closing(read_steps(job, embedder.count_tokens)) as steps:
         # What is no book is said before anything is written.
         fingerprint = _next(steps, Fingerprint).value
@@ -118,6 +110,20 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
                     store.keep_only(draft.keys)
             progress("write", 1, 1)
             return report
+
+
+def _job(
+    source: Path, book: str, kind: str | None, options: IngestOptions, embedder: Embedder
+) -> Job:
+    return Job(
+        folder=Path.cwd(),
+        source=source,
+        kind=kind,
+        options=options,
+        book=book,
+        embedder=embedder.id,
+        now=datetime.now(UTC).replace(microsecond=0),
+    )
 
 
 def _next(steps: Iterator[Step], kind: type[_S]) -> _S:

@@ -319,7 +319,7 @@ def _decode(data: bytes) -> str:
     if b"\0" in data and not wide:
         raise UnreadableFile("is a binary file, not text")
     try:
-        return data.decode("utf-16" if wide else "utf-8-sig")
+        return data.decode("utf-16") if wide else data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         name = "UTF-16" if wide else "UTF-8"
         raise UnreadableFile(f"is not {name} text (byte {error.start})") from error
