@@ -16,7 +16,9 @@ DIGITS = 4
 _NAME = re.compile(rf"(?<![A-Za-z])(?i:{'|'.join(NAMES)})(?![a-z])")
 _KEY = re.compile(rf"\b(?:{'|'.join(KEYS)})_((?:pub_)?)([\w-]{{43}}|…|\.\.\.)?")
 # Ids of version 5 are worked out from what they name, and stay.
-_ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_ID = re.compile(
+    r"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|call_[0-9a-f]{32})\b"
+)
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
 _PLAIN = (
     (_TIME, "<time>"),

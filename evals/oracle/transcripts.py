@@ -17,7 +17,9 @@ from evals.oracle.product import COMMAND, REPOSITORY, Product
 GOLDEN = REPOSITORY / "evals/golden/physical-ai-dev.jsonl"
 ODD = Path(__file__).parent / "cases.jsonl"
 SELECTION = "A lidar measures distance with light. It turns ten times a second."
-HIDDEN = re.compile(r"date|content-length|server|transfer-encoding|x-request-id|ratelimit-re.*")
+HIDDEN = re.compile(
+    r"date|content-length|server|transfer-encoding|x-request-id|ratelimit-re.*|etag|last-modified"
+)
 BOOK = "physical-ai"
 Send = Callable[[str, dict[str, Any]], dict[str, Any]]
 

@@ -30,6 +30,7 @@ def test_what_each_run_makes_anew_is_replaced_and_what_is_worked_out_stays() -> 
         return Normal({f"/tmp/{port}": "<home>"}).value(
             {
                 "thread": mine,
+                "call": f"call_{uuid4().hex}",
                 "also": [other, mine],
                 "chunk": str(uuid5(UUID(int=0), "a passage")),
                 "at": f"2026-01-02T03:04:{port % 60:02}.123Z",
