@@ -8,7 +8,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -17,6 +16,7 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from quire.prose.plain import ADMONITION, inline_plain
+from quire.prose.remembered import remembered
 from quire.prose.sentences import Span, split_spans
 
 LeafKind = Literal["paragraph", "table", "code", "math", "title"]
@@ -106,7 +106,7 @@ class Block:
         return self.leaves[-1].end
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def blocks_of(text: str) -> tuple[Block, ...]:
     """Return the blocks of a passage in reading order."""
     try:

@@ -3,8 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import lru_cache
 
+from quire.prose.remembered import remembered
 from quire.prose.unseen import TAG, unseen_ends
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
@@ -68,7 +68,7 @@ def inert(text: str) -> str:
     return _put_back(text, held.__getitem__)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def masked(text: str) -> str:
     """Give text of the same length without what its readers do not see: it can prove nothing.
 

@@ -1,7 +1,8 @@
 """Markdown source to the words a reader sees."""
 
 import re
-from functools import lru_cache
+
+from quire.prose.remembered import remembered
 
 # Nothing here crosses what could begin the same markup again, and what is passed once is not tried
 # again: signs that open and never close are given up at once.
@@ -78,7 +79,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=16384)
+@remembered(16384)
 def inline_plain(text: str) -> str:
     """Strip inline markup, keep the words, fold white space: one rendered sentence."""
     if not _MARKUP.search(text):
@@ -107,7 +108,6 @@ def inline_plain(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-@lru_cache(maxsize=4096)
 def unreferenced(text: str, *, footnotes: bool = False) -> str:
     """Return Markdown that can be shown apart from its page.
 
