@@ -61,7 +61,7 @@ def _deltas(request: dict[str, Any]) -> list[dict[str, Any]]:
     shown = "\n".join(str(one["content"]) for one in request["messages"])
     # As a prompt shows the first passage, or as a tool does.
     found = re.search(
-        r'(?s)\[1\] .*?\n(.+?)\n\n(?:\[2\]|</)|"number": 1,.*?"text": "(.+?)"[,}]', shown
+        r'(?s)\[1\] .*?\n(.+?)\n+(?:\[2\]|</)|"number": 1,.*?"text": "(.+?)"[,}]', shown
     )
     text = "NOT IN THE BOOK"
     if found:
