@@ -46,7 +46,7 @@ async def ask(
 
 
 def first(body: dict[str, Any]) -> str:
-    chapter: str = body["sources"][0]["chapter"]
+    chapter: str = body["retrieved"][0]["chapter"]
     return chapter
 
 
@@ -78,7 +78,7 @@ async def test_whether_the_book_answers_does_not_depend_on_the_page(
     bodies = [await ask(client, question, near) for near in (None, *PAGES, "No chapter", 7)]
 
     measured = [{name: body["metrics"][name] for name in HOLDS} for body in bodies]
-    found = [{source["chunk_id"] for source in body["sources"]} for body in bodies]
+    found = [{source["chunk_id"] for source in body["retrieved"]} for body in bodies]
     assert measured == [measured[0]] * len(bodies)
     assert found == [found[0]] * len(bodies)
 

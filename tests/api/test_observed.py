@@ -81,7 +81,7 @@ async def test_the_figures_and_the_answer_tell_what_came_from_the_cache(tiny: Se
     assert again["cache_age_seconds"] >= 0
     assert receipt["cache_age_seconds"] == again["cache_age_seconds"]
     assert streamed[-1][2]["cache_age_seconds"] is not None
-    assert [name for _, name, _ in streamed][:2] == ["start", "sources"]
+    assert [name for _, name, _ in streamed][:2] == ["start", "retrieved"]
     looked = {"cache": "answers"}
     assert _grown(before, after, "quire_cache_total", **looked, result="miss") == 1
     assert _grown(before, after, "quire_cache_total", **looked, result="hit") == 2
@@ -112,7 +112,7 @@ async def test_words_are_logged_only_if_that_is_allowed(
     body = reply.json()
     assert answered["request_id"] == reply.headers["x-request-id"]
     assert answered["answer_id"] == body["answer_id"]
-    found = [source["chunk_id"] for source in body["sources"]]
+    found = [source["chunk_id"] for source in body["retrieved"]]
     assert [chunk["id"] for chunk in answered["chunks"]] == found
     assert all(0 <= chunk["score"] <= 1 for chunk in answered["chunks"])
     assert answered["timings"]["total_ms"] > 0

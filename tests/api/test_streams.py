@@ -56,7 +56,7 @@ async def test_a_stream_that_was_cut_goes_on_and_shows_each_event_once(
         thread = (await client.get(f"{address}/threads/{done['session_id']}")).json()
 
     assert numbers(events) == list(range(1, len(events) + 1))
-    assert [name for _, name, _ in events[:2]] == ["start", "sources"]
+    assert [name for _, name, _ in events[:2]] == ["start", "retrieved"]
     assert [name for _, name, _ in events][-1] == "done"
     told = "".join(data["text"] for _, name, data in events if name == "sentence")
     assert told == done["response"]
@@ -148,7 +148,7 @@ async def test_the_work_for_a_reader_who_does_not_come_back_is_stopped(
         events = parse_sse((await client.get(f"{address}/streams/{stream}")).text)
         logged = (await client.get(f"{address}/answers?limit=100")).json()
 
-    assert [name for _, name, _ in events] == ["start", "sources", "error"]
+    assert [name for _, name, _ in events] == ["start", "retrieved", "error"]
     assert events[-1][2]["code"] == "AnswerInterrupted"
     assert stream not in {entry["answer_id"] for entry in logged}
 

@@ -89,6 +89,6 @@ async def test_an_answer_from_the_contents_says_that_it_quotes_headings(
     assert body["response"] == "After “The lens” comes “The keeper”. [1][2]"
     (claim,) = body["claims"]
     for quote in claim["citations"]:
-        source = body["sources"][quote["number"] - 1]
+        (source,) = (one for one in body["sources"] if one["number"] == quote["number"])
         assert quote["of"] == "heading"
         assert source["heading"][quote["start"] : quote["end"]] == quote["quote"]

@@ -37,7 +37,7 @@ def _pages() -> dict[str, str]:
         "05-clockwork.md": _CLOCKWORK,
     }
     for number in range(1, LISTINGS + 1):
-        pages[f"1{number}-program.md"] = (
+        pages[f"1{number}-program-{number}.md"] = (
             f"---\ntitle: Lantern program {number}\n---\n## Listing of lantern program {number}\n\n"
             f"Lantern program {number} sets the rotation speed of every panel of the lantern:\n\n"
             f"{_listing(number)}\n"

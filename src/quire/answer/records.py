@@ -248,12 +248,12 @@ def _headings(answer: Answer) -> list[str]:
 def _passages(answer: Answer, question: Question, searched: Sequence[Hit]) -> list[PassageRecord]:
     """Number the passages as the answer's marks do; those that it could not use come last."""
     ids = {hit.chunk.id for hit in searched}
-    opened = answer.status == "answered"
+    answered = answer.status == "answered"
     records = [
         _passage(
             hit,
             searched=hit.chunk.id in ids,
-            used=opened or hit.similarity >= question.threshold,
+            used=answered or (bool(answer.withheld) and hit.similarity >= question.threshold),
         )
         for hit in answer.hits
     ]
