@@ -115,11 +115,7 @@ def row(
         variant.name,
         variant.judge,
         f"{sum(one.right for one in covered)} of {wanted}",
-<<<<<<< HEAD
         f"{sum(one.answer.status != 'answered' for one in covered)}",
-=======
-        str(sum(one.answer.status != "answered" for one in covered)),
->>>>>>> scores
         str(len(questions) - len(results)),
         f"{sum(one.right for one in uncovered)} of {len(uncovered)}",
         str(shown + withheld),
