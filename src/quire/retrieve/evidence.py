@@ -20,7 +20,7 @@ BACK_CREDIT = 0.8
 """The same, for one found in the sentence that it refers back to."""
 QUOTAS = (4, 3, 2, 2, 1, 1, 1, 1)
 """How many sentences of the first, second, … passage are read closely."""
-GLANCE = (2, 1, 1)
+GLANCE = (4, 1, 1)
 """How many of them are read first."""
 SURE = 6.0
 """A sentence of that score in the best passage answers: no more is read. Chosen on the questions of
