@@ -15,17 +15,15 @@ from quire.answer.options import AnswerOptions
 from quire.answer.passages import passages_from_json, passages_to_json
 from quire.answer.quoting import MAX_PARTS, quote_blocks, written
 from quire.answer.work import Work
-from quire.domain import Chunk, Question
+from quire.domain import Chunk, Hit, Question
 from quire.evals.reading import read_book
 from quire.events import Withheld
 from quire.prose.blocks import Block, blocks_of, ends_in_colon, is_picture
 from quire.prose.plain import plain
 from quire.prose.terms import TermStatistics, words
 from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.search import opened_hits
 from quire.testing import WordReader
 from quire.verify.judges import LexicalJudge
-from quire.verify.orders import is_order, rests_on_order
 from tests.conftest import SAMPLE
 from tests.verify.samples import Shelf, chunk_of
 
@@ -59,7 +57,8 @@ class Quoted:
     async def show(self, chunk: Chunk, block: Block) -> Work:
         """Quote one block of a passage."""
         # The address of a PDF's page is left as it is: links to sentences are tested elsewhere.
-        hits = opened_hits([replace(chunk, url="#page=1")])
+        shown = replace(chunk, url="#page=1")
+        hits = [Hit(chunk=shown, rank=1, similarity=1.0, cosine=1.0)]
         (passage,) = passages_from_json(passages_to_json(hits))
         wanted = [span for leaf in block.leaves for span in leaf.sentences]
         self.model.quoted = quote_blocks(passage, wanted)
@@ -92,13 +91,8 @@ async def quoted_blocks(chunks: Sequence[Chunk]) -> Counter[str]:
             source = chunk.text[block.start : block.end]
             work = await quoted.show(chunk, block)
             assert work.withheld == []
-            spans = [span for leaf in block.leaves for span in leaf.sentences]
-            orders = any(
-                is_order(span.of(chunk.text)) or rests_on_order(chunk.text, span.start, span.end)
-                for span in spans
-            )
-            if orders or is_picture(source) or not work.text:
-                seen["orders" if orders else "not shown"] += 1
+            if is_picture(source) or not work.text:
+                seen["not shown"] += 1
                 continue
             seen[block.kind] += 1
             if is_cut(chunk, block):

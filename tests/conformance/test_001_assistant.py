@@ -142,7 +142,7 @@ def test_sources_are_what_the_answer_cites(main: Service, question: str) -> None
     events = main.stream(STREAM, asked(question))
 
     done = event_of(events, "done")
-    retrieved = at(event_of(events, "sources"), "sources[].chunk_id")
+    retrieved = at(event_of(events, "retrieved"), "retrieved[].chunk_id")
     assert marks(done["message"]) == list(range(1, len(done["sources"]) + 1))
     assert set(at(done, "sources[].chunk_id")) <= set(retrieved)
 
@@ -223,7 +223,7 @@ def test_five_hundred_characters_are_the_limit(main: Service) -> None:
 def test_five_chunks_are_retrieved(main: Service) -> None:
     events = main.stream(STREAM, asked("What is a robot?"))
 
-    assert len(event_of(events, "sources")["sources"]) <= 5
+    assert len(event_of(events, "retrieved")["retrieved"]) <= 5
     assert len(main.ask("/search", {"query": COVERED})["results"]) == 5
 
 

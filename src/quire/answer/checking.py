@@ -51,9 +51,8 @@ class Checking:
             if piece.kind == "sentence" and not piece.quoted and work.has_judged(piece.text):
                 continue  # small models go round in circles
             claim = await self._judged(work, piece)
-            # A listing that was quoted whole was looked at whole: its lines are no sentences.
-            listing = bool(piece.quoted) and piece.kind == "code"
-            if not listing and await asyncio.to_thread(self._is_led_astray, work, claim):
+            # What was quoted by offset was not written by a model that could be led astray.
+            if not piece.quoted and await asyncio.to_thread(self._is_led_astray, work, claim):
                 yield work.withhold(await asyncio.to_thread(self._told, refused(claim)))
                 continue
             if (

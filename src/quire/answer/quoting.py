@@ -13,7 +13,7 @@ from quire.prose.terms import terms
 from quire.retrieve.evidence import Passage
 from quire.verify.claims import Piece, Quoted
 from quire.verify.governing import denies_its_section
-from quire.verify.orders import is_order, rests_on_order
+from quire.verify.orders import addresses_a_program
 
 MAX_PARTS = 12
 """A table of more rows, or a list of more items, is shown in part, and says so."""
@@ -196,9 +196,7 @@ class _Quoting:
     def _is_left_out(self, one: _Shown, text: str) -> bool:
         if len(one.spans) == 1 and is_picture(one.spans[0].of(self._text)):
             return True
-        return is_order(text) or any(
-            rests_on_order(self._text, span.start, span.end) for span in one.spans
-        )
+        return one.kind != "code" and addresses_a_program(text)
 
 
 def _items(block: Block, wanted: Set[int]) -> tuple[Sequence[Leaf], str]:

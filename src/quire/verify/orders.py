@@ -68,7 +68,8 @@ _PLAIN = _any(
     rf"\b{_ANSWERS} to (?:any|every|all|each) {_ANSWERS}\b|\bwhatever (?:is|was) asked\b",
     r"\b(?:note|message|notice|order|instruction)s? (?:to|for) (?:the |any |all |every )?"
     r"(?:AIs?|assistants?|chat ?bots?|bots?|language models?|LLMs?)\b",
-    r"\b(?:dear|hello|hey|attention),? (?:all )?(?:AIs?|assistants?|chat ?bots?|bots?|models?)\b",
+    r"\b(?:dear|hello|hey|attention),? (?:all )?(?:AIs?|assistants?|chat ?bots?|bots?|models?)"
+    r"\s*[,:;.!—–-]",
     r"\bpretend (?:to be|that you are|you are)\b",
     r"\bimagine you are (?:an? (?:AI|bot)\b|(?-i:[A-Z]))",
     rf"(?:{_LINE}|[.!?:;]\s*)act as \S+ and\b|\bgreet the readers?\b",
@@ -106,6 +107,14 @@ def is_order(text: str) -> bool:
         return False
     program, act = _PROGRAM.search(said), _ACT.search(said)
     return bool((act and (program or _THING.search(said))) or (program and _OWN.search(said)))
+
+
+@remembered(4096)
+def addresses_a_program(text: str) -> bool:
+    """Whether a text speaks to a program that answers, and to nobody who reads the book."""
+    seen = (text if text.isascii() else _inked(text)).strip()
+    spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
+    return bool(_PLAIN.search(spoken) or _SPACED.search(seen))
 
 
 def _inked(text: str) -> str:
