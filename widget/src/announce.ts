@@ -14,5 +14,5 @@ export function announcementOf(turn: Turn, words: Words): string {
   if (turn.status === "stopped") return turn.text ? words.stopped : words.stoppedEarly;
   if (turn.refused) return endingOf(turn, words) || turn.text;
   const said = plainText(tagMarks(turn.text, turn.claims));
-  return [`${words.answer}: ${said}`, turn.level === "low" ? words.doubt : factsOf(turn, words)].join(" ").trim();
+  return [`${words.answer}: ${said}`, turn.doubtful ? words.doubt : factsOf(turn, words)].join(" ").trim();
 }

@@ -1,6 +1,6 @@
 // The conversation as data, and how each event changes it. Nothing here touches the page.
 
-import type { ChatEvent, Claim, Level, Outcome, Passage, Reply, Source } from "./wire.ts";
+import type { ChatEvent, Claim, Outcome, Passage, Source } from "./wire.ts";
 
 export type Status = "queued" | "searching" | "checking" | "done" | "stopped" | "failed";
 
@@ -42,7 +42,8 @@ export interface Turn {
   sources: Source[];
   /** The passages that came nearest, where there is no answer. */
   nearest: Passage[];
-  level: Level | null;
+  /** Whether the answer may be about something else. */
+  doubtful: boolean;
   outcome: Outcome | null;
   refused: boolean;
   offersBook: boolean;
@@ -69,7 +70,7 @@ const UNANSWERED = {
   withheld: [],
   sources: [],
   nearest: [],
-  level: null,
+  doubtful: false,
   outcome: null,
   refused: false,
   offersBook: false,
@@ -103,7 +104,6 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
   switch (said.event) {
     case "start":
       return { ...seen, answerId: said.data.answer_id };
-    case "sources":
     case "retrieved":
       return { ...seen, status: "checking" };
     case "sentence":
@@ -112,8 +112,7 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
       return { ...seen, withheld: [...turn.withheld, said.data.claim.text] };
     case "done": {
       const { data } = said;
-      const outcome = outcomeOf(data, turn);
-      const refused = REFUSALS.includes(outcome);
+      const refused = REFUSALS.includes(data.status);
       return {
         ...seen,
         status: "done",
@@ -124,9 +123,9 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
         // An operator may have unsupported statements shown; these are in the text, with their mark.
         withheld: data.unsupported_claims.filter((text) => !data.claims.some((claim) => claim.text === text)),
         sources: data.sources,
-        nearest: refused ? (data.retrieved ?? data.sources) : [],
-        level: data.confidence_level,
-        outcome,
+        nearest: refused ? data.retrieved : [],
+        doubtful: data.metrics.correctness !== null && data.metrics.answerability < DOUBT_BELOW,
+        outcome: data.status,
         refused,
         offersBook: data.offer === "whole_book",
         missing: data.missing_terms,
@@ -139,15 +138,9 @@ export function afterEvent(turn: Turn, said: ChatEvent, id: string): Turn {
   }
 }
 
+/** The service answers from .7 on; a little above that, it is still wrong often enough to say so. */
+const DOUBT_BELOW = 0.8;
 const REFUSALS: readonly Outcome[] = ["not_in_book", "no_direct_answer", "not_in_selection", "unsupported_request"];
-
-// A service that does not say what its response is has found something, or has not: more is not known.
-function outcomeOf({ status, should_answer, sources }: Reply, { selection }: Turn): Outcome {
-  if (status) return status;
-  if (should_answer) return "answered";
-  if (selection) return "not_in_selection";
-  return sources.length ? "no_direct_answer" : "unsupported_request";
-}
 
 /** Puts a changed turn in its place; the conversation may have been cleared meanwhile. */
 export function withTurn(conversation: Conversation, turn: Turn): Conversation {

@@ -52,11 +52,13 @@ export interface Reply {
   response: string;
   sources: Source[];
   /** What the answer could be made from; for a refusal, the nearest passages. */
-  retrieved?: Passage[];
-  status?: Outcome;
+  retrieved: Passage[];
+  status: Outcome;
   session_id: string;
   timestamp: string;
   confidence_level: Level;
+  /** `correctness` is known for what was searched for. */
+  metrics: { answerability: number; correctness: number | null };
   should_answer: boolean;
   answer_id: string;
   claims: Claim[];
@@ -80,7 +82,7 @@ export interface Problem {
 
 export type ChatEvent =
   | { event: "start"; data: { session_id: string; answer_id: string } }
-  | { event: "sources" | "retrieved"; data: unknown }
+  | { event: "retrieved"; data: unknown }
   | { event: "sentence"; data: { text: string; claim: Claim } }
   | { event: "withheld"; data: { claim: Claim } }
   | { event: "done"; data: Reply }

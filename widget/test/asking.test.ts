@@ -46,7 +46,12 @@ describe("a question", () => {
       context_mode: "retrieval_pipeline",
       user_context: { page: "https://book.example/page" },
     });
-    expect(turns()[0]).toMatchObject({ status: "done", text: "What?: One. Two. Three.", answerId: "a", level: "high" });
+    expect(turns()[0]).toMatchObject({
+      status: "done",
+      text: "What?: One. Two. Three.",
+      answerId: "a",
+      doubtful: false,
+    });
     expect(state.conversation.sessionId).toBe(SESSION);
     expect(new Set(state.seen)).toEqual(new Set(["queued", "searching", "checking", "done"]));
   });

@@ -50,12 +50,9 @@ function ended(reply: Partial<Reply>, asked: Partial<Turn> = {}): Turn {
   return afterEvent(turn, { event: "done", data: whole }, "a:1");
 }
 
-function refused(status: Outcome | undefined, more: Partial<Reply> = {}, asked: Partial<Turn> = {}): string {
+function refused(status: Outcome, more: Partial<Reply> = {}, asked: Partial<Turn> = {}): string {
   const retrieved = [passage("https://b.example/one"), passage("https://b.example/two", "Other")];
-  const turn = ended(
-    { should_answer: false, response: "Said.", ...(status ? { status, retrieved } : {}), ...more },
-    asked,
-  );
+  const turn = ended({ should_answer: false, response: "Said.", status, retrieved, ...more }, asked);
   expect(turn.refused).toBe(true);
   return (shown(refusal(stageOf(), turn)).textContent ?? "").replace(/\s+/g, " ").trim();
 }
@@ -70,13 +67,10 @@ describe("a question without an answer", () => {
     const said = "I couldn't find a direct answer. The closest section is: Chapter › Section Lamps burn oil.";
 
     expect(refused("no_direct_answer")).toBe(said);
-    // A service that does not tell the two apart.
-    expect(refused(undefined, { sources: [{ ...passage("https://b.example/one"), number: 1 }] })).toBe(said);
   });
 
   it("is told in the service's words where these say why", () => {
     expect(refused("unsupported_request")).toBe("Said.");
-    expect(refused(undefined, { sources: [] })).toBe("Said.");
   });
 
   it("may have been asked of the selection alone", () => {
@@ -109,7 +103,7 @@ describe("below an answer", () => {
   it("stands doubt where there is doubt", () => {
     const claims = [claim(quote("https://b.example/one"))];
 
-    expect(facts({ claims, confidence_level: "low" })).toBe("May not answer your question");
+    expect(facts({ claims, metrics: { answerability: 0.75, correctness: 0.5 } })).toBe("May not answer your question");
   });
 
   it("stands nothing where nothing was quoted", () => {

@@ -52,6 +52,7 @@ export function events(id: string, question = "?"): [event: string, data: unknow
     session_id: SESSION,
     timestamp: "2026-01-01T00:00:00Z",
     confidence_level: "high",
+    metrics: { answerability: 0.95, correctness: 0.9 },
     should_answer: true,
     answer_id: id,
     claims,

@@ -38,7 +38,7 @@ describe("an answer in other places", () => {
     ...newTurn({ question: "What?", selection: null, chapter: null, book: null }, "1", new Date(0)),
     status: "done",
     text: "It **is** so. [1]",
-    level: "high",
+    doubtful: false,
     claims: [{ text: "It **is** so.", start: 0, end: 13, verdict: "supported", citations: [quote] }],
   };
 

@@ -34,8 +34,7 @@ export function ending(stage: Stage, turn: Turn): TemplateResult {
 function facts({ words }: Stage, turn: Turn): unknown {
   const counted = turn.refused ? "" : factsOf(turn, words);
   if (!counted) return nothing;
-  const doubtful = turn.level === "low";
-  return html`<p class="facts" data-doubt=${doubtful}>${doubtful ? words.doubt : counted}</p>`;
+  return html`<p class="facts" data-doubt=${turn.doubtful}>${turn.doubtful ? words.doubt : counted}</p>`;
 }
 
 function sources(stage: Stage, turn: Turn): unknown {
