@@ -6,26 +6,31 @@ from quire.answer.refusal import (
     MAX_SHOWN,
     closest_section,
     is_off_subject,
-    not_covered,
+    not_found,
     selection_refusal,
 )
+from quire.prose.terms import terms
 from tests.verify.samples import hit_of
 
 
 @pytest.mark.parametrize(
-    ("question", "topic"),
+    ("question", "missing"),
     [
-        ("What does a Unitree G1 cost?", "a Unitree G1"),
-        ("How do I bake bread?", "bread"),
-        ("Who painted the Mona Lisa?", "the Mona Lisa"),
+        ("What does a Unitree G1 cost?", " It doesn't mention “Unitree G1”."),
+        ("Who painted the Mona Lisa?", " It doesn't mention “Mona Lisa”."),
+        ("How is a lamp lit?", ""),
     ],
 )
-def test_what_is_off_the_subject_is_named(question: str, topic: str) -> None:
-    assert not_covered(question) == f"This book doesn't cover “{topic}”."
+def test_what_the_book_never_mentions_is_named(question: str, missing: str) -> None:
+    known = set(terms("A lamp is lit by the keeper, and costs oil."))
+
+    assert not_found(question, known) == f"I couldn't find that in the book.{missing}"
 
 
 def test_with_a_filter_nothing_is_said_about_the_whole_book() -> None:
-    assert not_covered("What is fog?", filtered=True).startswith("The part of the book you chose")
+    said = not_found("What is fog?", set(), filtered=True)
+
+    assert said == "I couldn't find that in the part of the book you chose."
 
 
 def test_a_place_without_an_answer_is_named_and_nothing_is_called_missing() -> None:
@@ -63,7 +68,7 @@ def test_off_the_subject_is_where_neither_passages_nor_sentences_are_near(
 
 
 def test_a_long_topic_is_shortened() -> None:
-    text = not_covered("x" * 500)
+    text = not_found("x" * 500, set())
 
     assert "x" * (MAX_SHOWN - 1) + "…”" in text
     assert "x" * MAX_SHOWN not in text

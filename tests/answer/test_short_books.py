@@ -49,7 +49,7 @@ async def test_a_short_book_refuses_what_is_not_its_subject(lighthouses: Quire) 
 
     assert [a.question for a in answers if a.confidence.answerability >= LEAST_ANSWERABILITY] == []
     assert [a.status for a in answers].count("not_in_book") >= 3
-    assert answers[1].text == "This book doesn't cover “bread”."
+    assert answers[1].text == "I couldn't find that in the book. It doesn't mention “bread”."
 
 
 async def test_a_page_of_a_long_book_refuses_what_other_pages_answer(sample_data: Path) -> None:

@@ -116,7 +116,7 @@ async def test_what_the_book_does_not_say_is_refused_and_nothing_counted(reader:
     turn = await reader.ask("Who won the football world cup in 1998?")
 
     await expect(turn).to_contain_text(
-        re.compile("doesn't cover that|couldn't find a direct answer")
+        re.compile("couldn't find that|couldn't find a direct answer")
     )
     await expect(turn).not_to_contain_text(re.compile(r"\d quotes?"))
     await expect(reader.marks).to_have_count(0)

@@ -225,7 +225,7 @@ def test_what_the_book_does_not_cover_is_rejected(main: Service) -> None:
 
     assert found["confidence_score"] == 0.0
     assert found["sources"] == []
-    assert found["response_text"].startswith("This book doesn't cover")
+    assert found["response_text"].startswith("I couldn't find that in the book")
 
 
 @item("000.80", "streamed and whole say the same")

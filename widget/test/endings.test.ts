@@ -59,8 +59,8 @@ function refused(status: Outcome, more: Partial<Reply> = {}, asked: Partial<Turn
 
 describe("a question without an answer", () => {
   it("is off the subject only where the service says so, and is shown no passages then", () => {
-    expect(refused("not_in_book")).toBe("This book doesn't cover that.");
-    expect(refused("not_in_book", {}, { chapter: "One" })).toBe("This chapter doesn't cover that.");
+    expect(refused("not_in_book")).toBe("I couldn't find that in the book.");
+    expect(refused("not_in_book", {}, { chapter: "One" })).toBe("I couldn't find that in this chapter.");
   });
 
   it("is shown the one section that came closest", () => {

@@ -1,15 +1,16 @@
 """What Quire says where it does not answer: each ending claims only what is known."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from quire.domain import Chunk, Confidence, Hit, VerdictKind
 from quire.prose.inert import inert
 from quire.prose.plain import INVISIBLE
+from quire.prose.terms import terms, words
 from quire.retrieve.phrases import parse
 from quire.verify.confidence import MEDIUM_AVERAGE
 from quire.verify.orders import is_order
 
-MAX_SHOWN = 120
+MAX_SHOWN, MAX_NAMED = 120, 3
 FAR_ANSWERABILITY, FAR_SIMILARITY = 0.3, 0.7
 """Below both, nothing near the subject was found."""
 _UNPROVEN: dict[VerdictKind, str] = {
@@ -17,9 +18,9 @@ _UNPROVEN: dict[VerdictKind, str] = {
     "unsupported": "[not supported by {source}]",
     "contradicted": "[contradicted by {source}]",
 }
-NOT_COVERED = "This book doesn't cover"
+NOT_FOUND = "I couldn't find that in the book."
 NO_DIRECT_ANSWER = "I couldn't find a direct answer in the book."
-REFUSALS = (NOT_COVERED, NO_DIRECT_ANSWER)
+REFUSALS = (NOT_FOUND, NO_DIRECT_ANSWER)
 """How the endings begin that a search came before."""
 PARTLY = "The book covers this only partly. Here's the closest it gets."
 SELECTION_PARTLY = "The selected text covers this only partly. Here's the closest it gets."
@@ -56,11 +57,27 @@ def is_off_subject(nearest: Sequence[Hit], answerability: float) -> bool:
     return answerability < FAR_ANSWERABILITY and best < FAR_SIMILARITY
 
 
-def not_covered(question: str, *, filtered: bool = False) -> str:
-    """Return that the book, or what a filter leaves of it, is not about what is asked."""
-    topic = echoed(parse(question).topic or question)
-    where = "The part of the book you chose doesn't cover" if filtered else NOT_COVERED
-    return f"{where} “{topic}”."
+def not_found(question: str, known: Container[str], *, filtered: bool = False) -> str:
+    """Return that nothing near was found, and what of the subject the book never mentions.
+
+    `known` are the terms of the book; what a filter leaves of it may lack more.
+    """
+    if filtered:
+        return "I couldn't find that in the part of the book you chose."
+    missing = [f"“{echoed(one)}”" for one in unmentioned(question, known)][:MAX_NAMED]
+    return f"{NOT_FOUND} It doesn't mention {' or '.join(missing)}." if missing else NOT_FOUND
+
+
+def unmentioned(question: str, known: Container[str]) -> list[str]:
+    """Return the names and words of a question's subject that the book never uses."""
+    found: list[list[str]] = [[]]
+    for word in words(parse(question).topic or question):
+        said = terms(word)
+        if said and not any(term in known for term in said):
+            found[-1].append(word)
+        elif found[-1]:
+            found.append([])
+    return list(dict.fromkeys(" ".join(run) for run in found if run))
 
 
 def closest_section(nearest: Sequence[Hit]) -> str:

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from quire.answer.contents import NAME as CONTENTS
 from quire.answer.gate import confidence_in
-from quire.answer.refusal import closest_section, is_off_subject, not_covered, selection_refusal
+from quire.answer.refusal import closest_section, is_off_subject, not_found, selection_refusal
 from quire.answer.selected import Selected, lacking
 from quire.answer.smalltalk import NAME as TALK
 from quire.conversation import AnswerEntry
@@ -228,7 +228,8 @@ class Work:
         if self.selected:
             return selection_refusal(self._lacks())
         if self._is_off_subject:
-            return not_covered(self.standalone, filtered=bool(self.question.filters))
+            known = self.index.statistics.frequency
+            return not_found(self.standalone, known, filtered=bool(self.question.filters))
         return closest_section(self.nearest or ())
 
     def _lacks(self) -> tuple[str, ...]:
