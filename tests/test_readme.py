@@ -58,5 +58,5 @@ def test_the_questions_shown_are_answered_as_shown(sample_data: Path) -> None:
         printed = _run([sys.executable, "-m", "quire", "ask", question], sample_data)
 
         for sentence in re.split(r"(?<=\])\s|\n\n", expected.partition("Sources")[0]):
-            said = " ".join(sentence.split()).removesuffix("- …").strip()
+            said = " ".join(sentence.split()).removesuffix("…").strip()
             assert said in " ".join(printed.split())

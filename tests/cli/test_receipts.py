@@ -112,5 +112,5 @@ def test_a_selection_is_asked_about_alone(
 
     refused = quire("ask", "What is AMCL?", "--selected", selected, data=sample_data)
     both = quire("ask", "x", "--selected", "x", "--selection", str(file), data=sample_data)
-    assert "does not mention “AMCL”" in refused.stdout
+    assert "doesn't mention “AMCL”" in refused.stdout
     assert both.returncode == 2

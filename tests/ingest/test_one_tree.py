@@ -79,7 +79,7 @@ def test_a_book_is_the_same_tree_in_every_format(
 
 def test_no_format_is_forgotten() -> None:
     # A shelf is a folder of books of two other formats.
-    assert {kind for _, kind, _, _ in FORMATS} == set(KINDS) - {"files"}
+    assert {kind for _, kind, _, _ in FORMATS} == set(KINDS) - {"shelf"}
 
 
 def test_the_book_has_what_formats_disagree_about() -> None:
