@@ -19,6 +19,9 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 
 test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
+	$(BIN)/pytest -q
+
+coverage: $(DEV) services ## every test, with what it leaves untested; tracing takes a third more time
 	$(BIN)/pytest --cov -q
 
 services: ## install what tests run for real (Redis, Chromium), where apt and root are there
