@@ -64,12 +64,13 @@ def test_answerability_alone_decides_whether_relevant_passages_are_answered_from
     assert len(pass_gate(SearchResult(relevant, 0.7), Question(text="x"))[0]) == 3
 
 
-def test_one_relevant_passage_of_many_is_not_enough() -> None:
-    used, confidence = pass_gate(
-        SearchResult((hit(1, 10), hit(2, 10, 0.1)), 0.99), Question(text="x")
-    )
+def test_one_relevant_passage_of_many_is_answered_from_with_low_confidence() -> None:
+    found = SearchResult((hit(1, 10), hit(2, 10, 0.1)), 0.99)
 
-    assert (used, confidence.level) == ([], "insufficient")
+    used, confidence = pass_gate(found, Question(text="x"))
+
+    assert [one.rank for one in used] == [1]
+    assert confidence.level == "low"
 
 
 def test_a_target_risk_raises_the_gate_and_leaves_the_threshold() -> None:

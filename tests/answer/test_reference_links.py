@@ -67,7 +67,7 @@ async def test_answers_show_the_words_of_links_and_quote_the_authors_bytes(
         reply = (await client.post("/chat/run", json={"message": question})).json()
         said[question] = re.sub(r" ?\[\d+\]", "", reply["response"])
         for claim in reply["claims"]:
-            assert claim["verdict"] == "supported"
+            assert claim["verdict"] in ("supported", "not_a_claim")
             for quote in claim["citations"]:
                 assert quote["quote"] in BEACONS
 

@@ -12,8 +12,9 @@ from asgi_lifespan import LifespanManager
 
 from quire import errors
 from quire.api.app import create_app
+from quire.api.booklinks import BookLinks
+from quire.api.bookpage import render_page
 from quire.api.problems import STATUS
-from quire.api.reading import render_page
 from quire.compose import Services
 from quire.domain import Question
 from quire.errors import ModelUnavailable, QuireError
@@ -189,7 +190,9 @@ async def test_markup_in_a_books_text_stays_text_where_it_is_read(tiny: Services
         '<img src=x onerror="alert(1)">\n\n<script>alert(2)</script>\n\n[a](javascript:alert(3))'
     )
 
-    page = render_page([replace(chunk, text=hostile, chapter="<b>Lens</b>")])
+    links = BookLinks(tiny.library.open("tiny").contents)
+
+    page = render_page([replace(chunk, text=hostile, chapter="<b>Lens</b>")], links)
 
     assert "&lt;img src=x" in page
     assert "&lt;script&gt;" in page
