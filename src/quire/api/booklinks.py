@@ -51,7 +51,8 @@ class BookLinks:
         """Return where a link on a page leads."""
         href = href.removeprefix(_PATHNAME)
         parts = urlsplit(href)
-        if parts.scheme and parts.scheme.lower() not in _SAFE:
+        # An address that could run a program was left out when the book was read.
+        if not href or (parts.scheme and parts.scheme.lower() not in _SAFE):
             return Link("broken", href)
         path, _, anchor = href.partition("#")
         file = self._find(path, source_file) if path else source_file
