@@ -233,7 +233,7 @@ class ThreadStore(Protocol):
         state: ThreadState | None = None,
         contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Give threads without their messages, the newest activity first.
+        """Return threads without their messages, the newest activity first.
 
         With a `contract`, only those that it shows.
         """

@@ -129,7 +129,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
     async def describe_thread(
         thread_id: ThreadId, body: Description, visible: Visible
     ) -> ThreadSummary:
-        """Say what a conversation is about, or what is to be kept with it."""
+        """Set what a conversation is about, or the metadata kept with it."""
         return ThreadSummary(**_summary(await _described(store, thread_id, body, visible)))
 
     @router.delete("/{thread_id}", status_code=204)

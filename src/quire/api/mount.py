@@ -74,7 +74,7 @@ async def _gone(request: Request) -> None:
 
 
 def writer(contract: Contract[Any, Any], request_id: str, token: str = "") -> Write:
-    """Give what writes events in the dialect; failures have the one shape where it has none.
+    """Return what writes events in the dialect; failures have the one shape where it has none.
 
     A reader who was given a `token` just now finds it in the first event and in the last.
     """

@@ -12,7 +12,7 @@ from quire.retrieve.search import Searcher
 async def search_across(
     searcher: Searcher, indexes: Sequence[Index], question: str, *, filters: Filters, top_k: int
 ) -> tuple[Hit, ...]:
-    """Give the `top_k` best passages of all books that say something to the question.
+    """Return the `top_k` best passages of all books that say something to the question.
 
     Similarity is calibrated, a probability, and so it can be compared from book to book; the ranks
     and scores of the searches behind it cannot.

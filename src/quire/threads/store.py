@@ -308,7 +308,7 @@ class SqlThreadStore:
         state: ThreadState | None = None,
         contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Give threads without their messages, the newest activity first.
+        """Return threads without their messages, the newest activity first.
 
         With a `contract`, only those that it shows.
         """

@@ -116,7 +116,7 @@ class PieceReader:
             yield from self._cut(spans[-1])
 
     def _cut(self, last: Span) -> Iterator[Piece]:
-        """Give the words of a sentence that is longer than any, so that no more of it is held."""
+        """Yield the words of a sentence that is longer than any, so that no more of it is held."""
         start = max(self._done, last.start)
         if last.end - start <= LONGEST:
             return

@@ -77,7 +77,7 @@ def unfold(body: str) -> str:
 
 
 def _named(lines: list[str]) -> list[str]:
-    """Give a title and an id to headings that a hook fills in: `## <!-- md:setting a.b -->`."""
+    """Return headings with a title and an id where a hook fills them in: `## <!-- md:a b -->`."""
     fenced = [info is not None for _, info in in_fences(lines)]
     return [
         line if inside else _SHORT_CODE.sub(r"\1 \2 {#\2}", line)
