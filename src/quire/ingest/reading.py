@@ -157,11 +157,15 @@ class _Worker:
             self._process.wait(timeout=1 if crashed else 0)
         with suppress(OSError):
             self._process.kill()
+        self.close()
+        return self._process.wait()
+
+    def close(self) -> None:
+        """Close this side of the pipes; a process that is still there ends by itself."""
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe:
                     pipe.close()
-        return self._process.wait()
 
 
 def _owner() -> tuple[int, int, int]:
@@ -180,6 +184,7 @@ def _take() -> _Worker:
             if worker.is_alive():
                 worker.is_fresh = False
                 return worker
+            worker.close()
     return _Worker()
 
 
