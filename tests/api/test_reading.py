@@ -86,7 +86,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         " [mail](mailto:a@b.example), [worse](javascript:alert(1)) and [gone](nowhere.md).\n\n"
         "[Sperm oil][oil] burns bright[^1] and [cleanly].\n\n"
         ":::danger[Never spill]\nOil burns.\n:::\n\n:::tip\nTrim it.\n:::\n\n"
-        "## Wicks\n\nThey are of cotton[^2].\n\n[^2]: Or of flax.\n\n[^1]: Very bright.\n\n"
+        "## Wicks\n\n![A wick in its holder](/img/wick.svg)\n\nThey are of cotton[^2].\n\n[^2]: Or of flax.\n\n[^1]: Very bright.\n\n"
         "[oil]: https://oil.example\n[cleanly]: gas.md\n"
     )
     (book / "lamps" / "gas.md").write_text("# Gas lamps\n\nThey hiss.\n")
@@ -122,6 +122,8 @@ async def test_a_page_shows_no_signs_that_it_does_not_explain(client: httpx.Asyn
     assert "and cleanly." in shown
     assert "[^" not in shown
     assert "Or of flax." in shown
+    assert "A wick in its holder" in shown
+    assert "!A wick" not in shown
 
 
 async def test_notes_tell_their_kind_and_title(client: httpx.AsyncClient) -> None:

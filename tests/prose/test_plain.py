@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.prose.plain import inline_plain, plain, unreferenced
+from quire.prose.plain import inline_plain, plain, preview, unreferenced
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,9 @@ def test_any_text_gives_one_trimmed_line(text: str) -> None:
 @given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1))
 def test_text_without_markup_stays_as_it_is(words: list[str]) -> None:
     assert plain(" ".join(words)) == inline_plain(" ".join(words)) == " ".join(words)
+
+
+def test_a_preview_has_no_tex() -> None:
+    text = "Precision is:\n\n$$\n\\frac{TP}{TP + FP}\n$$\n\nThe pose $(x, \\theta)$ is $\\hat{x}$."
+
+    assert preview(text, 200) == "Precision is: … The pose (x, theta) is …."

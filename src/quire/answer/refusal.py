@@ -24,7 +24,7 @@ REFUSALS = (NOT_FOUND, NO_DIRECT_ANSWER)
 """How the endings begin that a search came before."""
 PARTLY = "The book covers this only partly. Here's the closest it gets."
 SELECTION_PARTLY = "The selected text covers this only partly. Here's the closest it gets."
-FEW = {1: "Only one passage of the book is about this.", 2: "Only two passages are about this."}
+FEW = {1: "I found only one passage on this.", 2: "I found only two passages on this."}
 """What stands before an answer that rests on so few passages."""
 
 BROKEN_OFF = "The answer breaks off here: the model did not finish it."

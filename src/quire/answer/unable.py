@@ -41,8 +41,8 @@ def unable(text: str, contents: Contents) -> Unable | None:
 
 
 def _own_summary(place: Place) -> Unable:
-    below = (one for one in place.heading.walk() if _SUMMARY.fullmatch(one.title))
-    summary = next(below, None)
+    # Of this place itself: a chapter's summary does not sum up its part.
+    summary = next((one for one in place.heading.children if _is_summary(one)), None)
     said = "I quote the book rather than summarize it."
     if summary is None:
         return Unable(
@@ -50,6 +50,10 @@ def _own_summary(place: Place) -> Unable:
         )
     named = _named(place.heading, summary)
     return Unable(f"{said} Its own summary is {named}.", _ids(summary))
+
+
+def _is_summary(heading: Heading) -> bool:
+    return heading.kind == "section" and bool(_SUMMARY.fullmatch(heading.title))
 
 
 def _named(*headings: Heading) -> str:

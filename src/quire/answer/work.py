@@ -14,6 +14,7 @@ from quire.conversation import AnswerEntry
 from quire.domain import PROVEN, Answer, Claim, Confidence, Hit, Notice, Question, Status, Timings
 from quire.events import Sentence, Withheld
 from quire.ports import Index
+from quire.prose.terms import terms
 from quire.retrieve.leaning import ALONE, Leaning
 from quire.verify.correctness import correctness_of
 
@@ -220,7 +221,9 @@ class Work:
     @property
     def _is_off_subject(self) -> bool:
         """Whether nothing that was found is about what is asked."""
-        return is_off_subject(self.nearest or (), self.answerability)
+        known = self.index.statistics.frequency
+        strange = not any(term in known for term in terms(self.standalone))
+        return strange or is_off_subject(self.nearest or (), self.answerability)
 
     def _refusal(self) -> str:
         if self.refusal:

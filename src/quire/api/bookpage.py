@@ -52,7 +52,8 @@ def render_page(chunks: Sequence[Chunk], links: BookLinks) -> str:
 
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    markdown.disable("image")
+    # Pictures are not part of the index: their descriptions stand for them.
+    markdown.add_render_rule("image", _render_picture)
     markdown.use(footnote_plugin)
     # As it is written; who can draw formulas finds them by their class.
     markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False)
@@ -87,6 +88,11 @@ def _scrolling(rendered: str) -> str:
     """Let what is wider than the page be scrolled without a mouse."""
     # Markup of the book's own is escaped, so these are ours.
     return re.sub(r'<(pre|table|div class="math block")>', r'<\1 tabindex="0">', rendered)
+
+
+def _render_picture(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
+    described = tokens[place].content
+    return f'<span class="picture">{escape(described)}</span>' if described else ""
 
 
 def _render_admonition(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:

@@ -57,6 +57,8 @@ tags in which whole sentences can be hidden."""
 _MARKUP = re.compile(rf"[\x00`\\\[<*_~{{]|{INVISIBLE.pattern}")
 """What all inline markup has some sign of."""
 _MATH = re.compile(r"(?<!\\)\$\$?")
+_DISPLAYED = re.compile(r"(?<!\\)\$\$[^$]*+(?:\$\$|\Z)")
+_IN_LINE = re.compile(r"(?<![\\$])\$([^$\n]{1,200}+)\$")
 _VERBATIM = re.compile(
     r"^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*+(?:\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*+$|\Z)|\Z)"
     r"|(?<![\\`])(?P<tick>`++).{1,5000}?(?<!`)(?P=tick)(?!`)"
@@ -151,11 +153,16 @@ def _colon(found: re.Match[str]) -> str:
 
 def preview(text: str, limit: int) -> str:
     """Return how a passage begins, as plain text; a cut is made between words and shown."""
-    words = plain(text)
+    words = plain(_IN_LINE.sub(_spoken, _DISPLAYED.sub(" … ", text)))
     if len(words) <= limit:
         return words
     whole, _, cut = words[:limit].rpartition(" ")
     return f"{(whole or cut)[: limit - 1].rstrip()}…"
+
+
+def _spoken(formula: re.Match[str]) -> str:
+    """Return a simple formula as it is read, and a sign in place of others."""
+    return "…" if "{" in formula[1] else formula[1].replace("\\", "").replace("^", "")
 
 
 def plain(text: str) -> str:
