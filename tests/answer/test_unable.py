@@ -12,7 +12,13 @@ def heading(title: str, kind: HeadingKind, *children: Heading) -> Heading:
 
 
 SAFETY = heading("Safety", "chapter", heading("Stops", "section"), heading("Summary", "section"))
-BOOK = Contents(headings=(heading("Part 2: Humanoids", "part", SAFETY),))
+FRAMES = heading("Frames", "chapter", heading("Poses", "section"))
+BOOK = Contents(
+    headings=(
+        heading("Part 1: Basics", "part", FRAMES),
+        heading("Part 2: Humanoids", "part", SAFETY),
+    )
+)
 
 
 def test_a_chapter_with_a_summary_of_its_own_is_summed_up_by_it() -> None:

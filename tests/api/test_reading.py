@@ -86,7 +86,8 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         " [mail](mailto:a@b.example), [worse](javascript:alert(1)) and [gone](nowhere.md).\n\n"
         "[Sperm oil][oil] burns bright[^1] and [cleanly].\n\n"
         ":::danger[Never spill]\nOil burns.\n:::\n\n:::tip\nTrim it.\n:::\n\n"
-        "## Wicks\n\n![A wick in its holder](/img/wick.svg)\n\nThey are of cotton[^2].\n\n[^2]: Or of flax.\n\n[^1]: Very bright.\n\n"
+        "## Wicks\n\n![A wick in its holder](/img/wick.svg)\n\n"
+        "They are of cotton[^2].\n\n[^2]: Or of flax.\n\n[^1]: Very bright.\n\n"
         "[oil]: https://oil.example\n[cleanly]: gas.md\n"
     )
     (book / "lamps" / "gas.md").write_text("# Gas lamps\n\nThey hiss.\n")
