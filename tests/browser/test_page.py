@@ -77,6 +77,14 @@ async def test_what_an_answer_cites_opens_beside_it_at_the_sentence(page: Reader
     await expect(page.turns).to_contain_text(SAID)
 
 
+async def test_a_long_conversation_makes_the_page_no_longer(page: Reader) -> None:
+    for question in (AMCL, "What is a quaternion?", "Why does odometry drift?"):
+        await page.ask(question)
+
+    fits = "document.documentElement.scrollHeight <= window.innerHeight"
+    assert await page.page.evaluate(fits)
+
+
 async def test_the_book_is_searched(page: Reader) -> None:
     field = page.page.get_by_role("searchbox", name="Search the book")
     await field.fill("particle filter")

@@ -143,6 +143,8 @@ export const panel = css`
     text-align: match-parent;
   }
   .thread {
+    /* Holds what only screen readers see, which would make the page longer otherwise. */
+    position: relative;
     flex: 1 0 8rem;
     min-block-size: 0;
     overflow-y: auto;

@@ -709,6 +709,8 @@ Please report this to https://github.com/markedjs/marked.`,e){let e=`<p>An error
     text-align: match-parent;
   }
   .thread {
+    /* Holds what only screen readers see, which would make the page longer otherwise. */
+    position: relative;
     flex: 1 0 8rem;
     min-block-size: 0;
     overflow-y: auto;
