@@ -167,7 +167,7 @@ async def test_a_question_the_book_does_not_cover_never_reaches_the_model(tiny_d
     async with build_services(tiny_data, model=lambda _: model) as services:
         answer = await answer_to(services, Question(text="Who painted the Mona Lisa?"))
 
-    assert answer.status == "no_direct_answer"
+    assert answer.status == "not_in_book"
     assert model.calls == ()
 
 
@@ -396,7 +396,7 @@ async def test_a_refusal_is_stored_too(tiny: Services) -> None:
 
     assert thread is not None
     assert thread.messages[1].content == answer.text
-    assert thread.messages[1].record["status"] == "no_direct_answer"
+    assert thread.messages[1].record["status"] == "not_in_book"
 
 
 async def test_the_time_of_each_stage_is_told(tiny: Services) -> None:
