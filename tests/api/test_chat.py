@@ -42,7 +42,7 @@ async def test_an_uncovered_question_is_refused_and_the_nearest_passages_are_sho
 
     assert body["should_answer"] is False
     assert body["confidence_level"] == "insufficient"
-    assert body["response"].startswith("I couldn't find a direct answer in the book.")
+    assert body["response"].startswith("I couldn't find that in the book.")
     assert (body["claims"], body["sources"]) == ([], [])
     assert body["retrieved"]
 

@@ -151,7 +151,7 @@ async def test_a_refusal_is_an_answer(client: AsyncOpenAI, stream: bool) -> None
         assert reply.choices[0].message.annotations == []
         assert reply.choices[0].finish_reason == "stop"
 
-    assert text.startswith("I couldn't find a direct answer in the book.")
+    assert text.startswith("I couldn't find that in the book.")
     assert "**Sources**" not in text
 
 

@@ -57,7 +57,7 @@ async def test_the_figures_count_answers_refusals_stages_and_requests(
         if name == "quire_answers_total"
     ]
     assert ("answered", 1.0) in answers
-    assert ("no_direct_answer", 1.0) in answers
+    assert ("not_in_book", 1.0) in answers
     for stage in ("retrieve", "answer", "verify", "total"):
         assert _grown(before, after, "quire_stage_seconds_count", stage=stage) == 2
     run = {"method": "POST", "route": "/chat/run", "status": "200"}

@@ -92,7 +92,7 @@ async def test_a_refusal_has_a_receipt_with_the_passages_it_looked_at(
 ) -> None:
     receipt = await receipt_of(client, await ask(client, "Who painted the Mona Lisa?"))
 
-    assert receipt["status"] == "no_direct_answer"
+    assert receipt["status"] == "not_in_book"
     assert receipt["passages"]
     assert not any(passage["used"] for passage in receipt["passages"])
 

@@ -206,7 +206,7 @@ async def test_an_answer_that_holds_is_delivered(client: httpx.AsyncClient) -> N
 async def test_too_little_confidence_is_refused_without_sources(client: httpx.AsyncClient) -> None:
     body = await ask(client, PATH, query(UNCOVERED))
 
-    assert body["response_text"].startswith("I couldn't find a direct answer in the book.")
+    assert body["response_text"].startswith("I couldn't find that in the book.")
     assert (body["sources"], body["confidence_score"]) == ([], 0.0)
 
 

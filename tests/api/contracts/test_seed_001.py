@@ -102,7 +102,7 @@ async def test_tokens_are_told_where_the_model_counts_them(tiny_data: Path) -> N
 async def test_a_refusal_has_no_sources(client: httpx.AsyncClient) -> None:
     body = await ask(client, PATH, query(UNCOVERED))
 
-    assert body["message"].startswith("I couldn't find a direct answer in the book.")
+    assert body["message"].startswith("I couldn't find that in the book.")
     assert (body["sources"], body["metadata"]["context_chunks"]) == ([], 0)
 
 

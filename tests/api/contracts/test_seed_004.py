@@ -133,7 +133,7 @@ async def test_the_query_id_leads_to_the_record_of_the_answer(client: httpx.Asyn
 async def test_without_relevant_context_there_are_no_sources(client: httpx.AsyncClient) -> None:
     body = await ask(client, PATH, query(UNCOVERED))
 
-    assert body["response"].startswith("I couldn't find a direct answer in the book.")
+    assert body["response"].startswith("I couldn't find that in the book.")
     assert body["sources"] == []
 
 
