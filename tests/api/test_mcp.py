@@ -156,7 +156,7 @@ async def test_what_cannot_be_done_is_said_to_the_agent(
 
 async def test_the_tools_are_behind_the_same_door(services: Services) -> None:
     key, idle = await new_key(services), await new_key(services, "ingest")
-    async with serving(services, **access(mode="keys"), **limits(per_key="3/minute")) as client:
+    async with serving(services, **access(mode="keys"), **limits(per_key="3/day")) as client:
         client.headers.update(ACCEPT)
         statuses = {
             "no key": await client.post("/mcp", json=CALL),
