@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 UV := $(BIN)/uv
-export QUIRE_DATA_DIR ?= .quire
+export CITEWELL_DATA_DIR ?= .citewell
 
 .DEFAULT_GOAL := help
 # Every target that `make help` shows does something, and names no file.
@@ -15,7 +15,7 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 run: $(READY) ## ingest the sample book, serve it, and print the address
-	$(BIN)/quire serve examples/physical-ai
+	$(BIN)/citewell serve examples/physical-ai
 
 test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
@@ -31,23 +31,23 @@ fuzz: $(DEV) ## look for new cases that break a property
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider
 
 schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and forbids, thousands of times
-	QUIRE_SCHEMA_EXAMPLES=$(or $(QUIRE_SCHEMA_EXAMPLES),60) $(BIN)/pytest -q tests/api/test_openapi.py
+	CITEWELL_SCHEMA_EXAMPLES=$(or $(CITEWELL_SCHEMA_EXAMPLES),60) $(BIN)/pytest -q tests/api/test_openapi.py
 
 conformance: $(DEV) ## prove every item of the five data models over HTTP, and print which hold
 	$(BIN)/pytest -q -rN --tb=line tests/conformance
 
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
-	QUIRE_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/threads/test_killed_server.py
+	CITEWELL_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/storage/test_killed_server.py
 
 cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
 	$(BIN)/pytest -m cluster -q -rs --durations=0
 
-browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or QUIRE_BUILT_SITE)
+browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or CITEWELL_BUILT_SITE)
 	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
-	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/test_docusaurus_build.py tests/ingest/test_mdbook_build.py \
-	  tests/ingest/test_sphinx_build.py
+	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/formats/test_docusaurus_build.py tests/ingest/formats/test_mdbook_build.py \
+	  tests/ingest/formats/test_sphinx_build.py
 
 widget: ## check, test and build the chat on the page (needs Node 20 and npm)
 	cd widget && npm ci && npm run check && npm test && npm run build
@@ -67,8 +67,8 @@ fmt: $(DEV) ## format the code
 	$(BIN)/ruff check --fix .
 
 golden: $(READY) ## score the golden questions about the sample book
-	$(BIN)/quire ingest examples/physical-ai
-	$(BIN)/quire bench golden evals/golden/physical-ai.jsonl --at-least 18 4 5
+	$(BIN)/citewell ingest examples/physical-ai
+	$(BIN)/citewell bench golden evals/golden/physical-ai.jsonl --at-least 18 4 5
 
 oracle: $(DEV) ## record what the product does in .oracle/new and compare with .oracle/kept (KEEP=1 keeps it)
 	$(BIN)/python -m evals.oracle $(if $(KEEP),--keep)
@@ -104,7 +104,7 @@ bench-attacks: $(DEV) ## attacks by text on a real local model (MODEL=qwen or sm
 bench-faults: $(DEV) ## what readers get when a model fails, in every way they do, and what LiteLLM costs at the start
 	$(BIN)/python benchmarks/faults.py
 
-bench-peers: $(READY) ## one book and its questions through Quire and its peers; needs QUIRE_SHARED and 3 GB (first PEERS=--prepare)
+bench-peers: $(READY) ## one book and its questions through Citewell and its peers; needs CITEWELL_SHARED and 3 GB (first PEERS=--prepare)
 	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 
 bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 chunks to a million; goes on where it was stopped
@@ -124,7 +124,7 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  -o deploy/requirements.lock
 
 clean: ## remove the environment, the sample's data and the sites that tests built
-	rm -rf $(VENV) .quire .node .models .growth .peers
+	rm -rf $(VENV) .citewell .node .models .growth .peers
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)

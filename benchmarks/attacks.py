@@ -11,18 +11,18 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from models import LIMITS, THREADS, answering, variants
 from rich.console import Console
 from rich.table import Table
 from weights import qwen, smollm2
 
-from quire.answer.instructions import PROMPTS
-from quire.answer.options import AnswerOptions
-from quire.compose import books_folder, build
-from quire.evals.injection import Attack, attack_all, read_attacks, table, write_book
-from quire.ingest.pipeline import ingest
-from quire.settings import Settings
-from quire.testing.llama import LlamaServer
+from citewell.answer.prompts import PROMPTS
+from citewell.evals.injection import Attack, attack_all, read_attacks, table, write_book
+from citewell.ingest.pipeline import ingest
+from citewell.options import AnswerOptions
+from citewell.settings import Settings
+from citewell.testing.llama import LlamaServer
+from citewell.wiring import books_folder, wire_services
+from models import LIMITS, THREADS, answering, variants
 
 SET = Path(__file__).parent.parent / "evals" / "injection" / "unseen.jsonl"
 BOOK = "valves"
@@ -36,7 +36,7 @@ async def attack(attacks: Sequence[Attack], weights: Path, name: str, data: Path
             llm=LIMITS.model_copy(update={"base_url": server.url}),
             answer=AnswerOptions(context_tokens=500),
         )
-        async with build(settings) as services:
+        async with wire_services(settings) as services:
             model, (_, alone, *_) = variants(services, name, Path(".models/said") / name)
             made = attack_all(attacks, answering(services, alone), BOOK, prompts=PROMPTS)
             outcomes = [one async for one in made]
@@ -61,10 +61,10 @@ def main() -> None:
     given = parser.parse_args()
     weights = smollm2() if given.model == "smollm2" else qwen(Path(".models"))
     attacks = read_attacks(given.set)[:: given.every]
-    with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         settings = Settings(data_dir=Path(folder) / "data")
         source = write_book(attacks, Path(folder) / "book")
-        ingest(source, books_folder(settings), build(settings).embedder, book=BOOK)
+        ingest(source, books_folder(settings), wire_services(settings).embedder, book=BOOK)
         asyncio.run(attack(attacks, weights, given.model, settings.data_dir))
 
 

@@ -22,10 +22,10 @@ from asgi_lifespan import LifespanManager
 from rich.console import Console
 from rich.table import Table
 
-from quire.answer.options import LlmOptions
-from quire.api.app import create_app
-from quire.ingest.pipeline import ingest
-from quire.testing import ChatServer, HashEmbedder, Reply, build_services, write_tiny_book
+from citewell.api.app import create_app
+from citewell.ingest.pipeline import ingest
+from citewell.options import LlmOptions
+from citewell.testing import ChatServer, HashEmbedder, Reply, build_services, write_tiny_book
 
 ASKED = "What is a Fresnel lens made of?"
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
@@ -105,20 +105,21 @@ def seconds(command: list[str], settings: Mapping[str, str]) -> float:
 
 def startup(data: Path, table: Table) -> None:
 
-    here = {**os.environ, "QUIRE_DATA_DIR": str(data)}
-    quire = [sys.executable, "-m", "quire"]
+    here = {**os.environ, "CITEWELL_DATA_DIR": str(data)}
+    citewell = [sys.executable, "-m", "citewell"]
     subprocess.run(
-        [*quire, "ingest", str(data / "book")], check=True, capture_output=True, env=here
+        [*citewell, "ingest", str(data / "book")], check=True, capture_output=True, env=here
     )
     idle = seconds([sys.executable, "-c", "pass"], here)
     table.add_row(
-        "import quire", f"{seconds([sys.executable, '-c', 'import quire'], here) - idle:.2f} s"
+        "import citewell",
+        f"{seconds([sys.executable, '-c', 'import citewell'], here) - idle:.2f} s",
     )
     with ChatServer(Reply(TEXT)) as server:
         for model in ("embedded", "openai/told", MODEL):
-            own = here | {"QUIRE_MODEL": model, "QUIRE_LLM__BASE_URL": server.url}
-            took = seconds([*quire, "ask", ASKED], own)
-            table.add_row(f"quire ask, QUIRE_MODEL={model}", f"{took:.2f} s")
+            own = here | {"CITEWELL_MODEL": model, "CITEWELL_LLM__BASE_URL": server.url}
+            took = seconds([*citewell, "ask", ASKED], own)
+            table.add_row(f"citewell ask, CITEWELL_MODEL={model}", f"{took:.2f} s")
 
 
 def main() -> None:
@@ -127,12 +128,12 @@ def main() -> None:
         "fault", "status", "the reader gets", "after", "with embedded behind it", "after"
     )
     starts = Table("in a fresh process", "CPU seconds, least of three")
-    with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         data = Path(folder)
         ingest(write_tiny_book(data / "book"), data / "books", HashEmbedder(), book="tiny")
         asyncio.run(measure(data, faults))
         Console(width=170).print(faults)
-    with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         write_tiny_book(Path(folder) / "book")
         startup(Path(folder), starts)
         Console(width=100).print(starts)

@@ -1,4 +1,4 @@
-"""What Quire costs to have: install size, import time, memory at rest and after 1,000 questions.
+"""What Citewell costs to have: install size, import time, memory at rest and after 1,000 questions.
 
 make footprint
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from quire.compose import build
-from quire.domain import Question
-from quire.events import Done
-from quire.settings import read_settings
+from citewell.domain import Question
+from citewell.events import Done
+from citewell.settings import read_settings
+from citewell.wiring import wire_services
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = ROOT / "evals" / "golden" / "physical-ai-dev.jsonl"
@@ -32,7 +32,7 @@ def resident() -> float:
 
 
 def installed() -> list[tuple[str, float]]:
-    """Give the size in MB of each package that Quire's environment has."""
+    """Give the size in MB of each package that Citewell's environment has."""
     sizes = []
     for one in importlib.metadata.distributions():
         files = [Path(str(one.locate_file(f))) for f in one.files or ()]
@@ -54,13 +54,13 @@ def import_seconds(statement: str) -> float:
 
 def ingest_sample() -> None:
     """Ingest by another process: what embedding takes would stay with this one."""
-    command = [sys.executable, "-m", "quire", "ingest", str(ROOT / "examples" / "physical-ai")]
+    command = [sys.executable, "-m", "citewell", "ingest", str(ROOT / "examples" / "physical-ai")]
     subprocess.run(command, check=True, capture_output=True)
 
 
 async def memory() -> tuple[float, float, float]:
     settings = read_settings()
-    services = build(settings)
+    services = wire_services(settings)
     lines = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     async with services:
 
@@ -84,7 +84,11 @@ def main() -> None:
     sizes = installed()
     largest = ", ".join(f"{name} {size:.0f}" for name, size in sizes[:6])
     table.add_row("installed", f"{sum(s for _, s in sizes):.0f} MB (largest: {largest})")
-    for statement in ("import quire", "from quire import Quire", "import quire.api.app"):
+    for statement in (
+        "import citewell",
+        "from citewell import Citewell",
+        "import citewell.api.app",
+    ):
         table.add_row(statement, f"{import_seconds(statement):.2f} s")
     ingest_sample()
     rest, after, each = asyncio.run(memory())

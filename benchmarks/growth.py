@@ -34,11 +34,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from quire.domain import Chunk, Filters
-from quire.index.options import IndexOptions
-from quire.index.sparse import query_weights
-from quire.ports import Vectors
-from quire.retrieve.options import SearchOptions
+from citewell.domain import Chunk, Filters
+from citewell.index.bm25 import query_weights
+from citewell.options import IndexOptions, SearchOptions
+from citewell.ports import Vectors
 
 ROOT = Path(__file__).parent.parent
 ENGINES = ("embedded", "server")
@@ -132,14 +131,16 @@ def build(target: str, serving: str, size: int) -> dict[str, float]:
     begun, used = time.perf_counter(), cpu_seconds(serving)
     own = cpu_seconds()
     if target.startswith("http"):
-        from quire.index import remote
-        from quire.index.server import Server
+        from citewell.index import qdrant_library
+        from citewell.index.qdrant_server import QdrantServer
 
-        server = Server(target, IndexOptions(timeout_seconds=60))
-        remote.SETTLE = inf  # what is asked afterwards is the index that the server ends with
-        remote.write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
+        server = QdrantServer(target, IndexOptions(timeout_seconds=60))
+        qdrant_library.INDEXING_TIMEOUT = (
+            inf  # what is asked afterwards is the index that the server ends with
+        )
+        qdrant_library.write_passages(server, COLLECTION, entries, width=WIDTH, average=WORDS)
     else:
-        from quire.index.qdrant import build_shard
+        from citewell.index.qdrant_local import build_shard
 
         build_shard(Path(target), entries, width=WIDTH, average=WORDS)
     used = cpu_seconds(serving) - used + (cpu_seconds() - own if serving != "self" else 0)
@@ -157,12 +158,14 @@ def ask(target: str, serving: str, size: int) -> dict[str, float]:
     Memory and processor time are those of the process that holds the index.
     """
     if target.startswith("http"):
-        from quire.index.remote import ServerEngine
-        from quire.index.server import Server
+        from citewell.index.qdrant_library import ServerEngine
+        from citewell.index.qdrant_server import QdrantServer
 
-        engine: Any = ServerEngine(Server(target, IndexOptions(timeout_seconds=60)), COLLECTION)
+        engine: Any = ServerEngine(
+            QdrantServer(target, IndexOptions(timeout_seconds=60)), COLLECTION
+        )
     else:
-        from quire.index.qdrant import EdgeEngine
+        from citewell.index.qdrant_local import EdgeEngine
 
         engine = EdgeEngine(Path(target))
     depth = SearchOptions().depth
@@ -208,7 +211,7 @@ def measure(engine: str, size: int) -> dict[str, Any]:
             node = opened.enter_context(running_qdrant())
             target, kept, serving = node.url, node.folder, str(node.process.pid)
         else:
-            kept = Path(tempfile.mkdtemp(prefix="quire-growth-"))
+            kept = Path(tempfile.mkdtemp(prefix="citewell-growth-"))
             opened.callback(shutil.rmtree, kept, ignore_errors=True)
             target, serving = str(kept / "shard"), "self"
         figures = in_a_process_of_its_own("build", target, serving, size)

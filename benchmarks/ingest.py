@@ -18,22 +18,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from quire.compose import books_folder, build_embedder
-from quire.index.revision import current_revision, read_chunks
-from quire.ingest.chunk import embedding_text
-from quire.ingest.pipeline import ingest
-from quire.ingest.report import IngestReport
-from quire.ingest.source import find_reader
-from quire.settings import Settings
+from citewell.index.revision import current_revision, read_chunks
+from citewell.ingest.chunking import embedding_text
+from citewell.ingest.detect import find_format
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.report import IngestReport
+from citewell.settings import Settings
+from citewell.wiring import books_folder, build_embedder
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
 GOAL = 1.2
 _MEASURED = """
 import json, sys, time
 from pathlib import Path
-from quire.compose import books_folder, build_embedder
-from quire.ingest.pipeline import ingest
-from quire.settings import Settings
+from citewell.wiring import books_folder, build_embedder
+from citewell.ingest.pipeline import ingest
+from citewell.settings import Settings
 
 def peak():  # getrusage begins with the peak of whoever started us
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -74,7 +74,7 @@ def after_one_change(book: Path, work: Path, settings: Settings) -> tuple[str, I
     copy = work / book.resolve().name
     shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
     # An include that is missing is a file that decides what the book says, too.
-    files = [file for file in find_reader(copy).files(copy) if file.path.is_file()]
+    files = [file for file in find_format(copy).files(copy) if file.path.is_file()]
     pages = [file for file in files if file.path.suffix in (".md", ".mdx", ".rst")]
     page = max(pages, key=lambda file: file.path.stat().st_size)
     with page.path.open("a", encoding="utf-8") as text:
@@ -84,7 +84,7 @@ def after_one_change(book: Path, work: Path, settings: Settings) -> tuple[str, I
 
 def main() -> None:
     book = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE
-    work = Path(tempfile.mkdtemp(prefix="quire-bench-"))
+    work = Path(tempfile.mkdtemp(prefix="citewell-bench-"))
     table = Table("what", "measured", "goal", title=str(book.resolve().name))
     try:
         settings = Settings(data_dir=work / "data")

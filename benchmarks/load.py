@@ -31,10 +31,10 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from quire.compose import build
-from quire.domain import Question
-from quire.events import Done
-from quire.settings import Settings
+from citewell.domain import Question
+from citewell.events import Done
+from citewell.settings import Settings
+from citewell.wiring import wire_services
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
@@ -43,7 +43,7 @@ SHARE, GROWTH = 0.70, 1.05
 """The goals: of the pipeline's throughput, and of the memory after the first questions."""
 BATCH = 500
 PATIENCE = 120.0
-UNCACHED = {"QUIRE_CACHE__ANSWERS": "0", "QUIRE_CACHE__EMBEDDINGS": "0"}
+UNCACHED = {"CITEWELL_CACHE__ANSWERS": "0", "CITEWELL_CACHE__EMBEDDINGS": "0"}
 SAY = Console(stderr=True)
 
 
@@ -108,7 +108,7 @@ async def at_once(
 
 async def serve_alone(data: Path, pipe: Connection) -> None:
     """Answer by the pipeline, with no service around it, whatever comes through the pipe."""
-    async with build(Settings(data_dir=data)) as services:
+    async with wire_services(Settings(data_dir=data)) as services:
 
         async def ask(text: str) -> str:
             async for event in services.answerer.answer(Question(text=text)):
@@ -175,8 +175,8 @@ class Service:
 
 @contextmanager
 def service(data: Path, **settings: str) -> Iterator[Service]:
-    """Start `quire serve` on a free port, and stop it by its id."""
-    command = [sys.executable, "-m", "quire", "serve", "--port", "0", "--data", str(data)]
+    """Start `citewell serve` on a free port, and stop it by its id."""
+    command = [sys.executable, "-m", "citewell", "serve", "--port", "0", "--data", str(data)]
     said = data / "said.log"
     with said.open("w") as log:
         process = subprocess.Popen(command, env={**os.environ, **settings}, stderr=log)
@@ -284,11 +284,11 @@ def main() -> None:
     given = arguments()
     table = Table("what", "errors", "p50 / p95 / p99", "throughput", "ratio", "goal")
     table.title = f"{given.questions} questions at once"
-    data = Path(tempfile.mkdtemp(prefix="quire-load-"))
+    data = Path(tempfile.mkdtemp(prefix="citewell-load-"))
     try:
         # A folder for each: they must not wait for one another's database.
         folders = [data / name for name in ("alone", "uncached", "cached")]
-        command = [sys.executable, "-m", "quire", "ingest", str(BOOK), "--data"]
+        command = [sys.executable, "-m", "citewell", "ingest", str(BOOK), "--data"]
         subprocess.run([*command, str(folders[0])], check=True, capture_output=True)
         for other in folders[1:]:
             shutil.copytree(folders[0], other)

@@ -26,15 +26,15 @@ from rich.console import Console
 from rich.table import Table
 from weights import qwen, smollm2
 
-from quire.answer.models import Writer, Writers
-from quire.answer.options import AnswerOptions, LlmOptions
-from quire.answer.pipeline import Pipeline
-from quire.compose import Services, books_folder, build, build_judge
-from quire.errors import ModelError
-from quire.evals.golden import GoldenQuestion, GoldenResult, read_golden, run_golden
-from quire.ingest.pipeline import ingest
-from quire.settings import Settings
-from quire.testing.llama import LlamaServer
+from citewell.answer.models import AnswerModel, ModelChain
+from citewell.answer.pipeline import Pipeline
+from citewell.errors import ModelError
+from citewell.evals.golden import GoldenQuestion, GoldenResult, read_golden, run_golden
+from citewell.ingest.pipeline import ingest
+from citewell.options import AnswerOptions, LlmOptions
+from citewell.settings import Settings
+from citewell.testing.llama import LlamaServer
+from citewell.wiring import Services, books_folder, build_judge, wire_services
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
@@ -60,7 +60,7 @@ class Variant:
 
     name: str
     judge: str
-    writers: Writers
+    writers: ModelChain
 
 
 def sample() -> list[GoldenQuestion]:
@@ -151,7 +151,7 @@ async def measure(weights: Path, name: str, data: Path, given: argparse.Namespac
             llm=LIMITS.model_copy(update={"base_url": server.url}),
             answer=AnswerOptions(context_tokens=CONTEXT),
         )
-        async with build(settings) as services:
+        async with wire_services(settings) as services:
             kept = given.weights / "said" / name
             model, each = variants(services, name, kept, 60 * given.minutes)
             # What was shown before is part of a follow-up's prompt, so each may ask for more.
@@ -187,8 +187,8 @@ def variants(
     """Give the ways of answering."""
     (writers,) = services.writers
     outside, embedded = writers.each
-    model = Remembering(outside.model_for(None), kept, seconds)  # type: ignore[arg-type]
-    writer: Writer = replace(outside, name=name, model_for=lambda _: model)
+    model = Remembering(outside.model_factory(None), kept, seconds)  # type: ignore[arg-type]
+    writer: AnswerModel = replace(outside, name=name, model_factory=lambda _: model)
     return model, [
         Variant("embedded", "strict", replace(writers, each=(embedded,))),
         Variant(name, "strict", replace(writers, each=(writer,))),
@@ -215,9 +215,9 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, default=Path(".models"))
     given = parser.parse_args()
     weights = smollm2() if given.model == "smollm2" else qwen(given.weights)
-    with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         settings = Settings(data_dir=Path(folder))
-        ingest(BOOK, books_folder(settings), build(settings).embedder)
+        ingest(BOOK, books_folder(settings), wire_services(settings).embedder)
         asyncio.run(measure(weights, given.model, Path(folder), given))
 
 

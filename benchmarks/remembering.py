@@ -13,7 +13,7 @@ from agents.models.interface import Model
 from openai.types.responses import ResponseCompletedEvent, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from quire.errors import ModelMisbehaved, ModelRefused
+from citewell.errors import ModelMisbehaved, ModelRefused
 
 EVENTS: TypeAdapter[list[ResponseStreamEvent]] = TypeAdapter(list[ResponseStreamEvent])
 

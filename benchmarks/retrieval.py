@@ -17,28 +17,28 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from quire.compose import (
-    books_folder,
-    build_embedder,
-    build_library,
-    build_reader,
-    build_searcher,
-)
-from quire.domain import Filters
-from quire.evals.timing import (
+from citewell.domain import Filters
+from citewell.evals.timing import (
     EMBEDDING,
     STAGES,
     TOTAL,
     Stopwatch,
     TimedEmbedder,
     TimedIndex,
-    TimedReader,
+    TimedReranker,
 )
-from quire.index.revision import current_revision, read_chunks
-from quire.ingest.pipeline import ingest
-from quire.prose.plain import plain
-from quire.retrieve.evidence import EvidenceReader
-from quire.settings import Settings
+from citewell.index.revision import current_revision, read_chunks
+from citewell.ingest.pipeline import ingest
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.settings import Settings
+from citewell.text.plain_text import plain
+from citewell.wiring import (
+    books_folder,
+    build_embedder,
+    build_library,
+    build_reranker,
+    build_searcher,
+)
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
 BEGINNING = ["What", "does", "the", "book", "say", "about", "how"]
@@ -64,7 +64,7 @@ def questions(settings: Settings) -> list[str]:
 async def measure(settings: Settings) -> list[dict[str, float]]:
     watch, alone = Stopwatch(), build_embedder(settings)
     embedder = TimedEmbedder(alone, watch)
-    evidence = EvidenceReader(TimedReader(build_reader(settings), watch))
+    evidence = SentenceReranker(TimedReranker(build_reranker(settings), watch))
     searcher = build_searcher(settings, embedder, evidence)
     library = build_library(settings)
     rows = []
@@ -85,7 +85,7 @@ async def measure(settings: Settings) -> list[dict[str, float]]:
 
 def main() -> None:
     book = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE
-    data = Path(tempfile.mkdtemp(prefix="quire-bench-"))
+    data = Path(tempfile.mkdtemp(prefix="citewell-bench-"))
     try:
         # Ingest may use every core; only what is measured is held to one.
         ingest(

@@ -1,4 +1,4 @@
-"""How fast Quire is, as ratios within one run.
+"""How fast Citewell is, as ratios within one run.
 
     make bench
 
@@ -23,23 +23,23 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from quire.answer.agent import Calling, Evidence, draft
-from quire.answer.embedded import EmbeddedModel
-from quire.compose import Services, books_folder, build
-from quire.domain import Answer, Filters, Question
-from quire.events import Done
-from quire.index.crossencoder import CrossEncoder
-from quire.index.revision import current_revision, read_chunks
-from quire.ingest.chunk import embedding_text
-from quire.ingest.pipeline import ingest
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.fuse import fuse
-from quire.retrieve.search import SPARE, passages_of
-from quire.settings import Settings
-from quire.verify.claims import split_pieces
-from quire.verify.grounding import check_piece
-from quire.verify.judges import LexicalJudge
-from quire.verify.links import SentenceLinks
+from citewell.answer.agent import AgentContext, CallOptions, run_agent
+from citewell.answer.extractive import EmbeddedModel
+from citewell.citations.text_fragments import DeepLinker
+from citewell.domain import Answer, Filters, Question
+from citewell.events import Done
+from citewell.index.revision import current_revision, read_chunks
+from citewell.ingest.chunking import embedding_text
+from citewell.ingest.pipeline import ingest
+from citewell.models.cross_encoder import CrossEncoder
+from citewell.retrieve.fusion import fuse
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import EXTRA_CANDIDATES, passages_of
+from citewell.settings import Settings
+from citewell.verify.claims import split_pieces
+from citewell.verify.grounding import check_piece
+from citewell.verify.judge import LexicalJudge
+from citewell.wiring import Services, books_folder, wire_services
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
@@ -88,7 +88,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def measure_ingest(settings: Settings, table: Table) -> None:
-    embedder = build(settings).embedder
+    embedder = wire_services(settings).embedder
     embedder.embed_passages(["warm up"] * 4)
     first = timed(lambda: ingest(BOOK, books_folder(settings), embedder))
     again = timed(lambda: ingest(BOOK, books_folder(settings), embedder))
@@ -128,12 +128,12 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     spent["whole"], answer = await measured_async(ask(services, text))
     assert isinstance(answer, Answer)
     # What the search reads: a few passages more than the answer is given.
-    top_k = Question(text=text).top_k + SPARE
-    read, *_ = services.searcher._find(index, text, Filters(), top_k, ())
+    top_k = Question(text=text).top_k + EXTRA_CANDIDATES
+    read, *_ = services.searcher._find_candidates(index, text, Filters(), top_k, ())
     passages = passages_of(read)
-    fresh = EvidenceReader(reader)
+    fresh = SentenceReranker(reader)
     spent["reading"] = measured(lambda: fresh.rank(text, passages, index.statistics))
-    judge, links = LexicalJudge(), SentenceLinks()
+    judge, links = LexicalJudge(), DeepLinker()
 
     def verify() -> None:
         for piece in split_pieces(answer.text):
@@ -143,8 +143,8 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     model = EmbeddedModel(fresh, index.statistics)
 
     async def loop() -> None:
-        shown = Evidence(list(answer.hits), None, index, question=text)  # type: ignore[arg-type]
-        async for _ in draft(shown, model=model, calling=Calling(max_turns=2)):
+        shown = AgentContext(list(answer.hits), None, index, question=text)  # type: ignore[arg-type]
+        async for _ in run_agent(shown, model=model, call_options=CallOptions(max_turns=2)):
             pass
 
     spent["agent loop"], _ = await measured_async(loop())
@@ -155,7 +155,7 @@ async def measure_questions(settings: Settings, table: Table) -> None:
     lines = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     texts = [line["question"] for line in lines if line["kind"] == "covered"]
     reader = CrossEncoder()
-    async with build(settings) as services:
+    async with wire_services(settings) as services:
         for text in texts[:3]:
             await stages(services, reader, f"{text} (warm up)")
         rows = [await stages(services, reader, text) for text in texts]
@@ -183,7 +183,7 @@ async def measure_questions(settings: Settings, table: Table) -> None:
 
 def measure_help(table: Table) -> None:
     code = (
-        "import sys\nsys.argv = ['quire', '--help']\nfrom quire.cli import main\n"
+        "import sys\nsys.argv = ['citewell', '--help']\nfrom citewell.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         f"print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )
@@ -192,7 +192,7 @@ def measure_help(table: Table) -> None:
     spent = min(timed(lambda: run(code)) for _ in range(3))
     bare = min(timed(lambda: run("import click")) for _ in range(3))
     table.add_row(
-        "quire --help",
+        "citewell --help",
         f"{1000 * spent:.0f} ms",
         f"{spent / bare:.2f}× `import click`; heavy modules loaded: {', '.join(loaded) or 'none'}",
         "none",
@@ -201,7 +201,7 @@ def measure_help(table: Table) -> None:
 
 def main() -> None:
     table = Table("what", "time", "ratio", "goal")
-    data = Path(tempfile.mkdtemp(prefix="quire-bench-"))
+    data = Path(tempfile.mkdtemp(prefix="citewell-bench-"))
     try:
         settings = Settings(data_dir=data)
         measure_ingest(settings, table)

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import event, insert
 
-from quire.conversation import AnswerEntry, Message
-from quire.domain import Answer, Confidence
-from quire.threads.store import SqlThreadStore
-from quire.threads.tables import MESSAGES, THREADS
+from citewell.conversation import AnswerEntry, Message
+from citewell.domain import Answer, Confidence
+from citewell.storage.tables import MESSAGES, THREADS
+from citewell.storage.threads import SqlThreadStore
 
 SHORT, LONG = 10, 10_000
 ROUNDS = 300
@@ -191,7 +191,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'threads.db'}"
         ratios.append(asyncio.run(measure("SQLite", url, table)))
-    with postgres(tempfile.mkdtemp(prefix="quire-postgres-")) as found:
+    with postgres(tempfile.mkdtemp(prefix="citewell-postgres-")) as found:
         if found:
             ratios.append(asyncio.run(measure("PostgreSQL", found, table)))
     Console().print(table)

@@ -18,16 +18,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from quire.compose import books_folder, build_judge
-from quire.domain import Question, Verdict
-from quire.evals.adversarial import read_adversarial
-from quire.events import Done, Sentence, Withheld
-from quire.ingest.pipeline import ingest
-from quire.ports import Judge
-from quire.prose.sentences import split_spans
-from quire.settings import Settings
-from quire.testing import HashEmbedder, build_services
-from quire.testing.scripted import streams
+from citewell.domain import Question, Verdict
+from citewell.evals.adversarial import read_adversarial
+from citewell.events import Done, Sentence, Withheld
+from citewell.ingest.pipeline import ingest
+from citewell.ports import Judge
+from citewell.settings import Settings
+from citewell.testing import HashEmbedder, build_services
+from citewell.testing.scripted import streams
+from citewell.text.sentences import split_spans
+from citewell.wiring import books_folder, build_judge
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
@@ -111,7 +111,7 @@ async def measure(data: Path, table: Table) -> None:
 
 def main() -> None:
     table = Table("time to", "checked", "not checked", "ratio", "answers")
-    with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="citewell-bench-") as folder:
         data = Path(folder)
         ingest(BOOK, books_folder(Settings(data_dir=data)), HashEmbedder())
         asyncio.run(measure(data, table))

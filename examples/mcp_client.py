@@ -2,15 +2,15 @@
 
 Over HTTP, with a service that runs:
 
-    quire serve examples/physical-ai
+    citewell serve examples/physical-ai
     python examples/mcp_client.py "What is a ROS 2 node?"
 
 Or on standard input and output, where the client starts the server itself:
 
-    quire ingest examples/physical-ai
+    citewell ingest examples/physical-ai
     python examples/mcp_client.py --stdio "What is a ROS 2 node?"
 
-Needs `pip install mcp`. A service that wants a key gets it by `--key qk_…`.
+Needs `pip install mcp`. A service that wants a key gets it by `--key cw_…`.
 """
 
 import argparse
@@ -26,8 +26,8 @@ async def main() -> None:
     """List the tools, look into the book, and ask it."""
     options = _options()
     if options.stdio:
-        # The environment is passed on because Quire's settings are in it.
-        server = StdioServerParameters(command="quire", args=["mcp"], env=dict(os.environ))
+        # The environment is passed on because Citewell's settings are in it.
+        server = StdioServerParameters(command="citewell", args=["mcp"], env=dict(os.environ))
         async with Client(server) as agent:
             await use(agent, options.question)
         return
@@ -64,9 +64,11 @@ async def use(agent: Client, question: str) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Use a book through its MCP server.")
     parser.add_argument("question")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Quire is served")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Citewell is served")
     parser.add_argument("--key", default="", help="a key, if the service wants one")
-    parser.add_argument("--stdio", action="store_true", help="start `quire mcp` and talk to that")
+    parser.add_argument(
+        "--stdio", action="store_true", help="start `citewell mcp` and talk to that"
+    )
     return parser.parse_args()
 
 

@@ -2,14 +2,14 @@
 
 In one terminal, serve a book:
 
-    quire serve examples/physical-ai
+    citewell serve examples/physical-ai
 
 In another, ask it; a second question is a follow-up to the first:
 
     pip install openai
     python examples/openai_client.py "What is a ROS 2 node?" "How does it talk to others?"
 
-A service that wants a key gets it by `--key qk_…`.
+A service that wants a key gets it by `--key cw_…`.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Talk to a book with the openai client.")
     parser.add_argument("questions", nargs="+")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Quire is served")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Citewell is served")
     parser.add_argument("--key", default="none", help="a key, if the service wants one")
     parser.add_argument("--book", help="one of /v1/models; by default the first")
     return parser.parse_args()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from quire.compose import Services, books_folder, build
-from quire.ingest.pipeline import ingest
-from quire.settings import Settings
-from quire.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.ingest.pipeline import ingest
+from citewell.settings import Settings
+from citewell.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.wiring import Services, books_folder, wire_services
 from tests.qdrant_server import qdrant, qdrant_cluster
 from tests.redis_server import redis_server
 
@@ -34,9 +34,9 @@ SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [n for n in os.environ if n.startswith(("QUIRE_", "OPENAI_"))]:
+    for name in [n for n in os.environ if n.startswith(("CITEWELL_", "OPENAI_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("QUIRE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CITEWELL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -103,14 +103,14 @@ def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample book, embedded by the real model."""
     data = tmp_path_factory.mktemp("sample-data")
     settings = Settings(data_dir=data)
-    ingest(SAMPLE, books_folder(settings), build(settings).embedder)
+    ingest(SAMPLE, books_folder(settings), wire_services(settings).embedder)
     return data
 
 
 @pytest.fixture
 def sample(sample_data: Path) -> Services:
     """The real service over the sample book."""
-    return build(Settings(data_dir=sample_data))
+    return wire_services(Settings(data_dir=sample_data))
 
 
 @pytest.fixture

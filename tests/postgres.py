@@ -42,7 +42,7 @@ class Postgres:
 def running_postgres() -> Iterator[Postgres]:
     """Start the server; where that is not possible, tests that need it are skipped."""
     # Not below pytest's folder: that is root's alone, and PostgreSQL does not run as root.
-    folder = Path(mkdtemp(prefix="quire-postgres-"))
+    folder = Path(mkdtemp(prefix="citewell-postgres-"))
     try:
         server = pgserver.get_server(folder, cleanup_mode="delete")
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:

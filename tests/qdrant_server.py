@@ -132,7 +132,7 @@ def free_ports(count: int) -> list[int]:
 @contextmanager
 def running_qdrant(**settings: str) -> Iterator[Node]:
     """Start one server."""
-    folder = Path(mkdtemp(prefix="quire-qdrant-"))
+    folder = Path(mkdtemp(prefix="citewell-qdrant-"))
     node = Node(require_qdrant(), folder)
     try:
         node.start(**settings)
@@ -145,7 +145,7 @@ def running_qdrant(**settings: str) -> Iterator[Node]:
 @contextmanager
 def running_cluster(size: int = 3) -> Iterator[list[Node]]:
     """Start nodes that know each other."""
-    folder = Path(mkdtemp(prefix="quire-qdrant-cluster-"))
+    folder = Path(mkdtemp(prefix="citewell-qdrant-cluster-"))
     binary = require_qdrant()
     first = Node(binary, folder / "0")
     nodes = [first, *(Node(binary, folder / str(n), bootstrap=first) for n in range(1, size))]

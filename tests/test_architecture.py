@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quire.settings import Settings
+from citewell.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -25,7 +25,7 @@ def test_files_and_functions_stay_small(path: Path) -> None:
             assert length <= MAX_FUNCTION, f"{node.name} has {length} lines"
 
 
-def _settings(model: type, prefix: str = "QUIRE_") -> list[str]:
+def _settings(model: type, prefix: str = "CITEWELL_") -> list[str]:
     names: list[str] = []
     for name, field in model.model_fields.items():
         nested = field.annotation
@@ -37,7 +37,9 @@ def _settings(model: type, prefix: str = "QUIRE_") -> list[str]:
 
 
 def test_every_setting_has_a_row_in_the_documentation() -> None:
-    rows = re.findall(r"^\| `(QUIRE_\w+)` \|", (ROOT / "docs/settings.md").read_text("utf-8"), re.M)
+    rows = re.findall(
+        r"^\| `(CITEWELL_\w+)` \|", (ROOT / "docs/settings.md").read_text("utf-8"), re.M
+    )
 
     assert rows == _settings(Settings)
 

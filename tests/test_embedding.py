@@ -30,7 +30,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 def scripts(file: Path) -> list[dict[str, str]]:
     tree = html.fromstring(file.read_text("utf-8"))
-    return [dict(one.attrib) for one in tree.xpath("//script[contains(@src, 'quire.example')]")]
+    return [dict(one.attrib) for one in tree.xpath("//script[contains(@src, 'citewell.example')]")]
 
 
 def mkdocs(folder: Path) -> Path:
@@ -78,7 +78,7 @@ def test_the_chat_is_on_every_page_that_the_builder_makes(build, tmp_path: Path)
             script.items()
             >= {
                 "type": "module",
-                "src": "https://quire.example/widget.js",
-                "data-key": "qk_…",
+                "src": "https://citewell.example/widget.js",
+                "data-key": "cw_…",
             }.items()
         )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.api.app import create_app
-from quire.compose import Services, build
-from quire.settings import Settings
+from citewell.api.app import create_app
+from citewell.settings import Settings
+from citewell.wiring import Services, wire_services
 from tests.api.live_server import served
 from tests.api.serving import access, new_key, with_settings
 from tests.conftest import SAMPLE
@@ -20,7 +20,7 @@ NODE = "What is a ROS 2 node?"
 
 async def run(script: str, *arguments: str, data: Path) -> str:
     """Run a script to its end, and give what it prints."""
-    environment = {**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"}
+    environment = {**os.environ, "CITEWELL_DATA_DIR": str(data), "COLUMNS": "200"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(SAMPLE.parent / script), *arguments),
@@ -39,7 +39,7 @@ async def test_an_example_asks_a_service_that_wants_a_key(
 ) -> None:
     shutil.copytree(sample_data / "books", tmp_path / "books")
     (tmp_path / "models").symlink_to(sample_data / "models")
-    services = build(Settings(data_dir=tmp_path))
+    services = wire_services(Settings(data_dir=tmp_path))
     key = await new_key(services)
     app = create_app(with_settings(services, **access(mode="keys")))
     async with served(app) as address:

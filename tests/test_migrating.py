@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.api.app import create_app
-from quire.compose import build
-from quire.settings import read_settings
+from citewell.api.app import create_app
+from citewell.settings import read_settings
+from citewell.wiring import wire_services
 from tests.api.live_server import served
 from tests.conftest import SAMPLE
 
@@ -32,13 +32,13 @@ async def run(code: str) -> str:
 @pytest.fixture
 def declared() -> None:
     (settings,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
-    Path("quire.toml").write_text(settings, "utf-8")
+    Path("citewell.toml").write_text(settings, "utf-8")
 
 
 @pytest.mark.usefixtures("declared")
 async def test_a_site_and_an_exported_agent_move_as_the_page_says(sample_data: Path) -> None:
     site, agent = re.findall(r"```python\n(.*?)```", PAGE, re.S)
-    services = build(read_settings(data_dir=sample_data))
+    services = wire_services(read_settings(data_dir=sample_data))
     async with served(create_app(services)) as address:
         asked = await run(site.replace("http://127.0.0.1:8000", address))
         used = await run(agent.replace("http://127.0.0.1:8000", address))

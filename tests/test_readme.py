@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 
 def _run(command: list[str], data: Path) -> str:
-    environment = {**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"}
+    environment = {**os.environ, "CITEWELL_DATA_DIR": str(data), "COLUMNS": "200"}
     run = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
     )
@@ -42,8 +42,10 @@ def test_the_example_of_receipts_prints_a_proven_answer_that_still_holds(sample_
 
 
 def test_the_folder_named_is_the_one_that_make_fills() -> None:
-    named = re.search(r"^export QUIRE_DATA_DIR=(\S+)", README, re.M)
-    filled = re.search(r"^export QUIRE_DATA_DIR \?= (\S+)$", (ROOT / "Makefile").read_text(), re.M)
+    named = re.search(r"^export CITEWELL_DATA_DIR=(\S+)", README, re.M)
+    filled = re.search(
+        r"^export CITEWELL_DATA_DIR \?= (\S+)$", (ROOT / "Makefile").read_text(), re.M
+    )
 
     assert named
     assert filled
@@ -51,11 +53,11 @@ def test_the_folder_named_is_the_one_that_make_fills() -> None:
 
 
 def test_the_questions_shown_are_answered_as_shown(sample_data: Path) -> None:
-    shown = re.findall(r"```console\n\$ .venv/bin/quire ask \"(.*?)\"\n(.*?)```", README, re.S)
+    shown = re.findall(r"```console\n\$ .venv/bin/citewell ask \"(.*?)\"\n(.*?)```", README, re.S)
     assert len(shown) == 2
 
     for question, expected in shown:
-        printed = _run([sys.executable, "-m", "quire", "ask", question], sample_data)
+        printed = _run([sys.executable, "-m", "citewell", "ask", question], sample_data)
 
         for sentence in re.split(r"(?<=\])\s|\n\n", expected.partition("Sources")[0]):
             said = " ".join(sentence.split()).removesuffix("…").strip()

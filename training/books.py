@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from quire.domain import Block, Chunk, Filters, Page, Section
-from quire.index.sparse import passage_weights, query_weights
-from quire.ingest.chunk import chunk_page, embedding_text
-from quire.ingest.options import IngestOptions
-from quire.ports import Embedder, Rankings, Vectors
-from quire.prose.terms import TermStatistics
+from citewell.domain import Block, Chunk, Filters, Page, Section
+from citewell.index.bm25 import passage_weights, query_weights
+from citewell.ingest.chunking import chunk_page, embedding_text
+from citewell.options import IngestOptions
+from citewell.ports import Embedder, Rankings, Vectors
+from citewell.text.terms import TermStatistics
 
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b")
 

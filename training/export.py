@@ -89,7 +89,7 @@ def build(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     ]
     outputs = len(weights["head.bias"])
     out = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", outputs])
-    graph = helper.make_graph(g.nodes, "quire", inputs, [out], list(g.constants.values()))
+    graph = helper.make_graph(g.nodes, "citewell", inputs, [out], list(g.constants.values()))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 

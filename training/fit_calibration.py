@@ -1,8 +1,8 @@
 """Fit the probability that what was found holds the answer: `answerability`.
 
-    python -m training.fit_calibration --data DATA --out src/quire/retrieve/calibration
+    python -m training.fit_calibration --data DATA --out src/citewell/retrieve/fitted
 
-The embedder is the one that the settings name (`QUIRE_EMBEDDER`). For one that Quire ships nothing
+The embedder is the one that the settings name (`CITEWELL_EMBEDDER`). For one that Citewell ships nothing
 for, `--out` is the folder `calibration` in the data folder, where it is found.
 
 Data: the author-written questions of OpenStax Microbiology and OpenStax Introduction to Sociology
@@ -41,21 +41,21 @@ from sklearn.metrics import log_loss, roc_auc_score
 from training.books import Asked, MemoryBook, read_covid, read_openstax, short_book
 from training.reader.questions import altered
 
-from quire.compose import build_embedder
-from quire.domain import Filters, Hit
-from quire.index.crossencoder import CrossEncoder
-from quire.ports import Embedder
-from quire.prose.terms import STOPWORDS, terms, words
-from quire.retrieve.calibrate import (
+from citewell.domain import Filters, Hit
+from citewell.models.cross_encoder import CrossEncoder
+from citewell.options import SearchOptions
+from citewell.ports import Embedder
+from citewell.retrieve.calibration import (
     Calibration,
-    Logistic,
+    LogisticModel,
     answerability_features,
     calibration_file,
 )
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import FLOOR_OF, FLOOR_RANK, Searcher
-from quire.settings import read_settings
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import FLOOR_RANK, FLOOR_SAMPLE_SIZE, Searcher
+from citewell.settings import read_settings
+from citewell.text.terms import STOPWORDS, terms, words
+from citewell.wiring import build_embedder
 
 TOP_K = 5
 PER_BOOK = 160
@@ -122,7 +122,7 @@ class Gatherer:
         asked: Asked,
         gold: frozenset[str] | None = None,
     ) -> list[Hit]:
-        hits, signals = await self.searcher.look(book, text, Filters(), TOP_K)
+        hits, signals = await self.searcher.retrieve(book, text, Filters(), TOP_K)
         seen = sum(chunk.id not in book.hidden for chunk in book.chunks)
         tail = min(seen, self.searcher.options.depth) - FLOOR_RANK
         if gold is None or any(hit.chunk.id in gold for hit in hits):
@@ -130,7 +130,7 @@ class Gatherer:
                 "fit": byte(asked.id) % 2 == 0,
                 "book": asked.book,
                 "kind": kind,
-                "lacking": 1 - max(0, min(FLOOR_OF, tail)) / FLOOR_OF,
+                "lacking": 1 - max(0, min(FLOOR_SAMPLE_SIZE, tail)) / FLOOR_SAMPLE_SIZE,
                 "short": len(book.chunks) <= max(SHORT),
                 "features": answerability_features(signals),
             }
@@ -141,9 +141,9 @@ class Gatherer:
 async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Give a row for each way each question was asked."""
     # Without a usual floor: what it should be is fitted.
-    nothing = Calibration(Logistic(0.0, {}))
+    nothing = Calibration(LogisticModel(0.0, {}))
     gatherer = Gatherer(
-        Searcher(embedder, EvidenceReader(CrossEncoder()), nothing, SearchOptions())
+        Searcher(embedder, SentenceReranker(CrossEncoder()), nothing, SearchOptions())
     )
     rng, cut = random.Random(5), random.Random(6)
     for place, book in enumerate(books):
@@ -279,7 +279,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, default=Path(".quire/training"))
+    parser.add_argument("--cache", type=Path, default=Path(".citewell/training"))
     options = parser.parse_args()
     embedder = build_embedder(read_settings(), say=print)
     books = [

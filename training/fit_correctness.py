@@ -1,6 +1,6 @@
-"""Fit the one confidence (`quire.verify.correctness`).
+"""Fit the one confidence (`citewell.verify.confidence`).
 
-    python -m training.fit_correctness --data DATA --out src/quire/verify/calibration
+    python -m training.fit_correctness --data DATA --out src/citewell/verify/fitted
 
 The author-written questions of OpenStax Microbiology and Introduction to Sociology (CC BY 4.0) are
 asked through the whole pipeline, each of its own book and a quarter as many of the other one, where
@@ -21,11 +21,11 @@ from rich.console import Console
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
-from quire.cli.bench_confidence import ask_all
-from quire.evals.metrics import calibration_error
-from quire.evals.retrieval import read_set
-from quire.settings import read_settings
-from quire.verify.correctness import FEATURES, features_of
+from citewell.cli.bench_verification import ask_all
+from citewell.evals.metrics import calibration_error
+from citewell.evals.retrieval import read_set
+from citewell.settings import read_settings
+from citewell.verify.confidence import FEATURES, features_of
 
 BOOKS = ("openstax-microbiology", "openstax-sociology")
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b|_{3,}")

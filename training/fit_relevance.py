@@ -1,6 +1,6 @@
 """Fit the relevance of a passage to a question: `similarity_score`.
 
-    python -m training.fit_relevance --data DATA --held-out SETS --out src/quire/retrieve/calibration
+    python -m training.fit_relevance --data DATA --held-out SETS --out src/citewell/retrieve/fitted
 
 Run after `training/fit_calibration.py`: it adds to the file that was written there.
 
@@ -30,21 +30,21 @@ from pathlib import Path
 import numpy as np
 from training.books import Asked, MemoryBook, read_openstax, short_book
 
-from quire.compose import build_embedder
-from quire.domain import LEAST_ANSWERABILITY, Filters, Question
-from quire.evals.metrics import auroc
-from quire.index.crossencoder import CrossEncoder
-from quire.ports import Embedder
-from quire.retrieve.calibrate import (
+from citewell.domain import DEFAULT_LEAST_ANSWERABILITY, Filters, Question
+from citewell.evals.metrics import auroc
+from citewell.models.cross_encoder import CrossEncoder
+from citewell.options import SearchOptions
+from citewell.ports import Embedder
+from citewell.retrieve.calibration import (
     answerability_features,
     calibration_file,
     load_calibration,
     relevance_features,
 )
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher
-from quire.settings import read_settings
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import Searcher
+from citewell.settings import read_settings
+from citewell.wiring import build_embedder
 
 FITTED_ON = ("openstax-microbiology", "openstax-sociology")
 HELD_OUT = ("openstax-anatomy", "rust-book")
@@ -99,7 +99,7 @@ class Gatherer:
         self, kind: str, read: MemoryBook, book: MemoryBook, asked: Asked, related: float
     ) -> None:
         """Add a row for each passage found in `read` for a question about `book`."""
-        hits, signals = await self.searcher.look(read, asked.text, Filters(), TOP_K)
+        hits, signals = await self.searcher.retrieve(read, asked.text, Filters(), TOP_K)
         answerability = self.searcher.calibration.answerability(answerability_features(signals))
         gold = [row for row, chunk in enumerate(book.chunks) if chunk.id in asked.gold]
         chapters = chapters_of(book)
@@ -121,7 +121,7 @@ class Gatherer:
 
 async def gather(books: list[MemoryBook], embedder: Embedder) -> list[dict]:
     """Return a row for each passage found for each way each question was asked."""
-    reader = EvidenceReader(CrossEncoder())
+    reader = SentenceReranker(CrossEncoder())
     calibration = load_calibration(embedder.id)
     gatherer = Gatherer(Searcher(embedder, reader, calibration, SearchOptions()))
     for place, book in enumerate(books):
@@ -187,7 +187,7 @@ class Table:
         """Count the answerable questions with 0, 1, … 5 passages above the usual threshold."""
         counts: dict[tuple[str, str], int] = {}
         for row, probability in zip(self.rows, p, strict=True):
-            if row["kind"] == "whole" and row["answerability"] >= LEAST_ANSWERABILITY:
+            if row["kind"] == "whole" and row["answerability"] >= DEFAULT_LEAST_ANSWERABILITY:
                 key = (row["book"], row["question"])
                 counts[key] = counts.get(key, 0) + int(probability >= THRESHOLD)
         return np.bincount(list(counts.values()), minlength=TOP_K + 1).tolist()
@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--held-out", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, default=Path(".quire/training"))
+    parser.add_argument("--cache", type=Path, default=Path(".citewell/training"))
     options = parser.parse_args()
     embedder = build_embedder(read_settings(), say=print)
     read = partial(read_openstax, embedder=embedder, cache=options.cache)

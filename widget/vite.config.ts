@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   build: {
     target: "es2022",
-    outDir: "../src/quire/api/static/widget",
+    outDir: "../src/citewell/api/static/widget",
     emptyOutDir: true,
     modulePreload: false,
     reportCompressedSize: false,

@@ -1,4 +1,4 @@
-"""granite-embedding-30m as Quire runs it, without Quire, for the embedding interface of a peer."""
+"""granite-embedding-30m as Citewell runs it, for the embedding interface of a peer."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 BATCH = 16
 ROOM = 8_000
-"""Characters of a batch, padding counted, as in Quire: no peer pays for another way to batch."""
+"""Characters of a batch, padding counted, as in Citewell: no peer pays for another way to batch."""
 
 
 @cache

@@ -1,12 +1,12 @@
-"""One book, one embedder, the same questions, through Quire and its peers, in one run.
+"""One book, one embedder, the same questions, through Citewell and its peers, in one run.
 
     make bench-peers
-    make bench-peers PEERS='--pages 40 --only quire --only txtai'
+    make bench-peers PEERS='--pages 40 --only citewell --only txtai'
 
 Every peer is a script beside this file that follows the peer's own guide, and runs in an
 environment of its own, which is made from pinned packages and kept in `.peers` for the next run;
 `--prepare` only makes them. All embed by the same weights. The book is OpenStax Anatomy and
-Physiology with its authors' questions, one Markdown file a page, from the sets that QUIRE_SHARED
+Physiology with its authors' questions, one Markdown file a page, from the sets that CITEWELL_SHARED
 names.
 """
 
@@ -26,15 +26,15 @@ import click
 from figures import Measured, code_lines, installed_mb, markdown, shown
 from rich.console import Console
 
-from quire.cli.options import shared_option
-from quire.evals.retrieval import CORPUS, Query, read_set, rows_of
-from quire.index.granite import prepare_granite
+from citewell.cli.options import shared_option
+from citewell.evals.retrieval import CORPUS, Query, read_set, rows_of
+from citewell.models.embedder import prepare_granite
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SET = "openstax-anatomy"
 EMBEDDER = ("onnxruntime==1.31.1", "tokenizers==0.23.3", "numpy==2.4.6")
-"""What the shared embedder needs, at the versions that Quire is locked to."""
+"""What the shared embedder needs, at the versions that Citewell is locked to."""
 LONGEST = 3600
 MADE = ".made"
 """A file that an environment has when it is whole."""
@@ -59,9 +59,9 @@ class Peer:
     """Installed before the others by pip, which may have a smaller build of them."""
 
 
-QUIRE = Peer("Quire", "quire_search.py", ())
+CITEWELL = Peer("Citewell", "citewell_search.py", ())
 PEERS = (
-    QUIRE,
+    CITEWELL,
     Peer("LlamaIndex", "llamaindex.py", ("llama-index-core==0.14.25", *EMBEDDER)),
     Peer(
         "Haystack",
@@ -103,7 +103,7 @@ def write_pages(source: Path, out: Path, limit: int | None) -> set[str]:
 def environment(peer: Peer, kept: Path) -> Path:
     """Give the environment of a peer, made unless an earlier run has made it."""
     lock = ROOT / "requirements.lock"
-    parts = (lock.read_text("utf-8"),) if peer is QUIRE else (*peer.first, *peer.packages)
+    parts = (lock.read_text("utf-8"),) if peer is CITEWELL else (*peer.first, *peer.packages)
     version = hashlib.sha256("\n".join((sys.version, *parts)).encode()).hexdigest()[:12]
     folder = kept.resolve() / f"{Path(peer.script).stem}-{version}"
     python = str(folder / "bin" / "python")
@@ -116,10 +116,10 @@ def environment(peer: Peer, kept: Path) -> Path:
         if peer.first:
             pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
             subprocess.run([*pip, *peer.first], check=True, stderr=subprocess.DEVNULL)
-        wanted = ["--require-hashes", "-r", str(lock)] if peer is QUIRE else parts
+        wanted = ["--require-hashes", "-r", str(lock)] if peer is CITEWELL else parts
         subprocess.run([*install, *wanted], check=True)
         (folder / MADE).touch()
-    if peer is QUIRE:  # the code of today
+    if peer is CITEWELL:  # the code of today
         subprocess.run([*install, "--no-deps", "--reinstall", str(ROOT)], check=True)
     return folder
 
@@ -129,7 +129,7 @@ def measure(peer: Peer, made: Path, work: Path, asked: Sequence[Query]) -> Measu
     store = work / Path(peer.script).stem
     store.mkdir()
     model = work / "models"
-    # The weights are unpacked once for all; Quire finds them where it would have put them.
+    # The weights are unpacked once for all; Citewell finds them where it would have put them.
     (store / "models").symlink_to(model)
     python, script = str(made / "bin" / "python"), str(HERE / peer.script)
     done = subprocess.run(
@@ -174,17 +174,17 @@ def main(
     prepare: bool,
     environments: Path,
 ) -> None:
-    """Measure Quire and its peers, and print what each costs and finds."""
+    """Measure Citewell and its peers, and print what each costs and finds."""
     console = Console(width=140)
     source = shared / "data" / "retrieval" / SET
     if not (source / CORPUS).is_file():
-        console.print(f"Skipped: {source} holds no {CORPUS}; set QUIRE_SHARED.", soft_wrap=True)
+        console.print(f"Skipped: {source} holds no {CORPUS}; set CITEWELL_SHARED.", soft_wrap=True)
         return
     chosen = [one for one in PEERS if not only or one.name.lower() in map(str.lower, only)]
     made = {peer: environment(peer, environments) for peer in chosen}
     if prepare:
         return
-    work = Path(tempfile.mkdtemp(prefix="quire-peers-"))
+    work = Path(tempfile.mkdtemp(prefix="citewell-peers-"))
     measured = []
     try:
         names = write_pages(source, work / "book", pages)

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-COMMAND = "quire"
+COMMAND = "citewell"
 """The installed command; settings are environment variables that begin with it."""
 BENCH = (COMMAND, "bench")
 """What runs the benchmarks."""

@@ -62,7 +62,7 @@ const config: Config = {
     },
     footer: {
       style: 'dark',
-      copyright: '© The Quire authors. Apache-2.0.',
+      copyright: '© The Citewell authors. Apache-2.0.',
     },
     prism: {
       theme: prismThemes.github,

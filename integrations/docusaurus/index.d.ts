@@ -1,12 +1,12 @@
 import type { LoadContext, Plugin } from '@docusaurus/types';
 
-declare function pluginQuire(context: LoadContext, options: pluginQuire.PluginOptions): Plugin;
+declare function pluginCitewell(context: LoadContext, options: pluginCitewell.PluginOptions): Plugin;
 
-declare namespace pluginQuire {
+declare namespace pluginCitewell {
   interface PluginOptions {
-    /** The address of Quire, with the path that it is served below, if any. */
+    /** The address of Citewell, with the path that it is served below, if any. */
     server: string;
-    /** A publishable key: `quire keys create NAME --publishable --origin https://…`. */
+    /** A publishable key: `citewell keys create NAME --publishable --origin https://…`. */
     key?: string;
     /** The book to ask, where the server has several. */
     book?: string;
@@ -21,4 +21,4 @@ declare namespace pluginQuire {
   function validateOptions(given: { options: Record<string, unknown> }): PluginOptions;
 }
 
-export = pluginQuire;
+export = pluginCitewell;

@@ -16,13 +16,13 @@ const NAMES = ['server', ...Object.keys(ATTRIBUTES)];
  * @param {import('./index').PluginOptions} options
  * @returns {import('@docusaurus/types').Plugin}
  */
-function pluginQuire(_context, options) {
+function pluginCitewell(_context, options) {
   const server = options.server.replace(/\/+$/, '');
   const attributes = Object.entries(ATTRIBUTES)
     .filter(([name]) => options[name])
     .map(([name, attribute]) => [attribute, options[name]]);
   return {
-    name: 'docusaurus-plugin-quire',
+    name: 'docusaurus-plugin-citewell',
     // Outside of what React renders: the chat stays open while the reader goes from page to page.
     injectHtmlTags: () => ({
       postBodyTags: [
@@ -42,19 +42,19 @@ function pluginQuire(_context, options) {
 function validateOptions({ options: { id, ...options } }) {
   const unknown = Object.keys(options).filter((name) => !NAMES.includes(name));
   if (unknown.length) {
-    throw new Error(`docusaurus-plugin-quire has no option ${unknown.join(', ')}; known: ${NAMES.join(', ')}.`);
+    throw new Error(`docusaurus-plugin-citewell has no option ${unknown.join(', ')}; known: ${NAMES.join(', ')}.`);
   }
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && typeof value !== 'string') {
-      throw new Error(`docusaurus-plugin-quire: ${name} has to be a text.`);
+      throw new Error(`docusaurus-plugin-citewell: ${name} has to be a text.`);
     }
   }
   if (!/^https?:\/\/[^/]/.test(String(options.server))) {
-    throw new Error('docusaurus-plugin-quire needs `server`, the address of Quire: https://….');
+    throw new Error('docusaurus-plugin-citewell needs `server`, the address of Citewell: https://….');
   }
   // @ts-ignore - Docusaurus gives every plugin an id
   return { id, ...options };
 }
 
-module.exports = pluginQuire;
+module.exports = pluginCitewell;
 module.exports.validateOptions = validateOptions;

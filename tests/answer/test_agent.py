@@ -10,15 +10,15 @@ from agents.exceptions import ModelBehaviorError
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 from openai.types.responses import ResponseTextDeltaEvent
 
-from quire.answer.agent import Calling, Evidence, draft
-from quire.answer.instructions import (
+from citewell.answer.agent import AgentContext, CallOptions, run_agent
+from citewell.answer.prompts import (
     INSTRUCTIONS,
     PLAIN_INSTRUCTIONS,
     SELECTION_INSTRUCTIONS,
+    passages_to_prompt,
 )
-from quire.answer.passages import passages_to_prompt
-from quire.domain import Hit
-from quire.errors import ModelMisbehaved
+from citewell.domain import Hit
+from citewell.errors import ModelMisbehaved
 from tests.verify.samples import Shelf, chunk_of, hit_of
 
 FIRST = hit_of("A lens turns.", identity="first")
@@ -38,12 +38,16 @@ async def measures(ids: Sequence[str]) -> Sequence[Hit]:
     return [replace(FIRST, chunk=chunk) for chunk in chunks]
 
 
-def evidence_of(**more: Any) -> Evidence:
-    return Evidence([FIRST], finds_both, measures, SHELF, question="What turns?", **more)
+def evidence_of(**more: Any) -> AgentContext:
+    return AgentContext([FIRST], finds_both, measures, SHELF, question="What turns?", **more)
 
 
-async def drafted(model: ScriptedModel, calling: Calling = Calling(), **more: Any) -> str:  # noqa: B008 - frozen
-    deltas = draft(evidence_of(**more), model=model, calling=calling)
+async def drafted(
+    model: ScriptedModel,
+    call_options: CallOptions = CallOptions(),  # noqa: B008 - frozen
+    **more: Any,
+) -> str:
+    deltas = run_agent(evidence_of(**more), model=model, call_options=call_options)
     return "".join([delta async for delta in deltas])
 
 
@@ -107,7 +111,7 @@ async def test_searching_without_end_is_misbehaviour() -> None:
     model = ScriptedModel([[SEARCH]] * 10)
 
     with pytest.raises(ModelMisbehaved, match="again and again"):
-        await drafted(model, Calling(max_turns=3))
+        await drafted(model, CallOptions(max_turns=3))
 
     assert len(model.calls) == 3
 
@@ -132,7 +136,7 @@ async def test_a_consumer_that_leaves_stops_the_model() -> None:
             stopped.set()
 
     model = ScriptedModel([ModelStep.stream(endless)])
-    deltas = draft(evidence_of(), model=model)
+    deltas = run_agent(evidence_of(), model=model)
 
     first = await anext(deltas)
     await deltas.aclose()
@@ -185,7 +189,7 @@ async def test_a_section_that_does_not_exist_is_said_to_the_model(tool: str) -> 
 async def test_a_model_without_tools_gets_the_passages_fenced_in_one_prompt() -> None:
     model = ScriptedModel([[assistant_message("A lens turns. [1]")]])
 
-    text = await drafted(model, Calling(tools=False), instructions="Be kind.")
+    text = await drafted(model, CallOptions(tools=False), instructions="Be kind.")
 
     assert text == "A lens turns. [1]"
     assert model.first_call is not None
@@ -210,7 +214,7 @@ def test_no_passage_can_close_the_fence_around_it() -> None:
 async def test_a_selection_is_read_without_tools_as_well() -> None:
     model = ScriptedModel([[assistant_message("A lens turns. [1]")]])
 
-    await drafted(model, Calling(tools=False), selected=True)
+    await drafted(model, CallOptions(tools=False), selected=True)
 
     assert model.first_call is not None
     assert model.first_call.tools == []

@@ -8,18 +8,18 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.models import ModelFor, sole_writer
-from quire.answer.options import AnswerOptions
-from quire.answer.pipeline import Pipeline
-from quire.answer.refusal import FEW
-from quire.compose import Services
-from quire.domain import Answer, Filters, Question
-from quire.errors import ModelMisbehaved, QuireError, UnknownBook
-from quire.events import Done, Event, Retrieved, Sentence, Started, Withheld
-from quire.testing import build_services
-from quire.verify.confidence import score_confidence
-from quire.verify.judges import LexicalJudge
+from citewell.answer.models import ModelFactory, single_model_chain
+from citewell.answer.pipeline import Pipeline
+from citewell.answer.prompts import NOT_IN_BOOK
+from citewell.answer.replies import FEW_PASSAGES_NOTES
+from citewell.domain import Answer, Filters, Question
+from citewell.errors import CitewellError, ModelMisbehaved, UnknownBook
+from citewell.events import Done, Event, Retrieved, Sentence, Started, Withheld
+from citewell.options import AnswerOptions
+from citewell.testing import build_services
+from citewell.verify.confidence import score_confidence
+from citewell.verify.judge import LexicalJudge
+from citewell.wiring import Services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."
@@ -29,7 +29,7 @@ INVENTED = "Fresnel lenses were invented on the Moon."
 QUESTION = Question(text="What is a Fresnel lens?")
 
 
-def says(text: str) -> ModelFor:
+def says(text: str) -> ModelFactory:
     return lambda statistics: ScriptedModel([[assistant_message(text)]])
 
 
@@ -191,7 +191,7 @@ async def test_a_claim_that_is_true_only_in_part_is_shown_if_the_operator_says_s
             services.searcher,
             LexicalJudge(),
             services.threads,
-            sole_writer("scripted", says(text)),
+            single_model_chain("scripted", says(text)),
             options,
         )
         async with services:
@@ -211,9 +211,9 @@ async def test_low_confidence_begins_with_the_disclaimer(tiny_data: Path) -> Non
     done = events[-1]
     assert isinstance(done, Done)
     assert done.answer.confidence.level == "low"
-    assert done.answer.text.startswith(f"{FEW[1]} {HORN}")
+    assert done.answer.text.startswith(f"{FEW_PASSAGES_NOTES[1]} {HORN}")
     assert isinstance(events[2], Sentence)
-    assert events[2].text == FEW[1]
+    assert events[2].text == FEW_PASSAGES_NOTES[1]
 
 
 async def test_a_disclaimer_is_not_sent_before_there_is_something_to_disclaim(
@@ -309,7 +309,7 @@ async def test_an_unknown_book_is_an_error_before_anything_starts(tiny: Services
         await anext(events)
 
 
-async def test_an_error_after_the_start_is_a_quire_error(tiny_data: Path) -> None:
+async def test_an_error_after_the_start_is_a_citewell_error(tiny_data: Path) -> None:
     def model(_: object) -> ScriptedModel:
         return ScriptedModel([ModelBehaviorError("broken")])
 
@@ -317,7 +317,7 @@ async def test_an_error_after_the_start_is_a_quire_error(tiny_data: Path) -> Non
         events = services.answerer.answer(QUESTION)
         started, retrieved = await anext(events), await anext(events)
         assert isinstance(started, Started)
-        with pytest.raises(QuireError) as raised:
+        with pytest.raises(CitewellError) as raised:
             await anext(events)
         stored = await services.threads.load(started.thread_id)
 

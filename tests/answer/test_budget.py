@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.answer.breaker import Breaker
-from quire.answer.budget import Budget, Spending
-from quire.errors import BudgetSpent, ModelMisbehaved, ModelTimedOut
+from citewell.answer.remote_model import Budget, CircuitBreaker, DailySpend
+from citewell.errors import BudgetSpent, ModelMisbehaved, ModelTimedOut
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -22,7 +21,7 @@ class Clock:
 
 def test_processes_that_share_a_folder_share_the_budget_of_a_day(tmp_path: Path) -> None:
     clock = Clock()
-    here, there = (Spending(tmp_path / "s", tokens=100, clock=clock) for _ in range(2))
+    here, there = (DailySpend(tmp_path / "s", tokens=100, clock=clock) for _ in range(2))
 
     here.add(60, None)
     there.check()
@@ -36,7 +35,7 @@ def test_processes_that_share_a_folder_share_the_budget_of_a_day(tmp_path: Path)
 
 
 def test_a_budget_may_be_in_dollars(tmp_path: Path) -> None:
-    spending = Spending(tmp_path, dollars=0.01, clock=Clock())
+    spending = DailySpend(tmp_path, dollars=0.01, clock=Clock())
 
     spending.add(1_000_000, 0.009)
     spending.check()
@@ -47,7 +46,7 @@ def test_a_budget_may_be_in_dollars(tmp_path: Path) -> None:
 
 
 def test_without_a_limit_nothing_is_kept(tmp_path: Path) -> None:
-    spending = Spending(tmp_path / "none")
+    spending = DailySpend(tmp_path / "none")
 
     spending.add(10, 1.0)
     spending.check()
@@ -68,19 +67,19 @@ def test_an_answer_begins_no_call_beyond_its_time_or_its_tokens() -> None:
 
 def test_a_breaker_opens_after_failures_in_a_row_and_tries_one_question_a_rest() -> None:
     now = [0.0]
-    breaker = Breaker(after=2, rest=30, clock=lambda: now[0])
+    breaker = CircuitBreaker(after=2, rest=30, clock=lambda: now[0])
 
-    breaker.failed()
-    breaker.succeeded()
-    breaker.failed()
-    assert breaker.lets_through()
-    breaker.failed()
-    assert not breaker.lets_through()
+    breaker.record_failure()
+    breaker.record_success()
+    breaker.record_failure()
+    assert breaker.allow_request()
+    breaker.record_failure()
+    assert not breaker.allow_request()
     now[0] = 30
-    assert breaker.lets_through()
-    assert not breaker.lets_through()
+    assert breaker.allow_request()
+    assert not breaker.allow_request()
     now[0] = 60
-    assert breaker.lets_through()
-    breaker.succeeded()
-    assert breaker.lets_through()
-    assert breaker.lets_through()
+    assert breaker.allow_request()
+    breaker.record_success()
+    assert breaker.allow_request()
+    assert breaker.allow_request()

@@ -10,18 +10,18 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
-from quire.answer.cache import CachedAnswerer, normal_form
-from quire.answer.options import CacheOptions
-from quire.api.app import create_app
-from quire.compose import Services, with_cache
-from quire.domain import Answer, Filters, Question
-from quire.errors import ModelUnavailable
-from quire.events import Done, Event
-from quire.index.cache import CachedEmbedder
-from quire.ingest.pipeline import ingest
-from quire.ports import Answerer, Vectors
-from quire.telemetry.metrics import REGISTRY
-from quire.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.answer.cache import CachedAnswerer, normal_form
+from citewell.api.app import create_app
+from citewell.domain import Answer, Filters, Question
+from citewell.errors import ModelUnavailable
+from citewell.events import Done, Event
+from citewell.ingest.pipeline import ingest
+from citewell.models.embedding_cache import CachedEmbedder
+from citewell.options import CacheOptions
+from citewell.ports import Answerer, Vectors
+from citewell.telemetry import REGISTRY
+from citewell.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.wiring import Services, with_cache
 
 ASKED = "What is a Fresnel lens made of?"
 
@@ -388,4 +388,4 @@ def test_the_normal_form_keeps_what_counts(one: str, other: str, same: bool) -> 
 
 def _look_ups(cache: str, result: str) -> float:
     labels = {"cache": cache, "result": result}
-    return REGISTRY.get_sample_value("quire_cache_total", labels) or 0.0
+    return REGISTRY.get_sample_value("citewell_cache_total", labels) or 0.0

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import Services
-from quire.domain import Answer, Filters, Question
-from quire.events import Done, Event, Retrieved, Sentence, Started
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder, build_services
-from quire.verify.confidence import score_confidence
+from citewell.domain import Answer, Filters, Question
+from citewell.events import Done, Event, Retrieved, Sentence, Started
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
+from citewell.verify.confidence import score_confidence
+from citewell.wiring import Services
 
 
 async def events_of(services: Services, text: str, thread_id: str | None = None) -> list[Event]:

@@ -4,19 +4,18 @@ import pytest
 from agents import Agent, RunConfig, Runner
 from openai.types.responses import ResponseFunctionToolCall, ResponseTextDeltaEvent
 
-from quire.answer.agent import AGENT, Evidence
-from quire.answer.embedded import EmbeddedModel
-from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.passages import passages_to_json
-from quire.domain import Hit
-from quire.prose.terms import TermStatistics
-from quire.retrieve.evidence import EvidenceReader
-from quire.testing import WordReader
+from citewell.answer.agent import AGENT, AgentContext
+from citewell.answer.extractive import EmbeddedModel
+from citewell.answer.prompts import NOT_IN_BOOK, passages_to_json
+from citewell.domain import Hit
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.testing import WordReranker
+from citewell.text.terms import TermStatistics
 from tests.verify.samples import Shelf, hit_of
 
 HIT = hit_of("A lens turns.\n\nFog is wet.")
 CONFIG = RunConfig(
-    model=EmbeddedModel(EvidenceReader(WordReader()), TermStatistics()), tracing_disabled=True
+    model=EmbeddedModel(SentenceReranker(WordReranker()), TermStatistics()), tracing_disabled=True
 )
 
 
@@ -25,7 +24,7 @@ class Searched:
 
     def __init__(self, *hits: Hit) -> None:
         self.queries: list[str] = []
-        self.evidence = Evidence([], self.search, self.measure, Shelf(), question="What turns?")
+        self.evidence = AgentContext([], self.search, self.measure, Shelf(), question="What turns?")
         self._hits = hits
 
     async def search(self, query: str) -> Sequence[Hit]:
@@ -104,7 +103,7 @@ async def test_passages_found_for_an_earlier_question_are_not() -> None:
 
 
 async def test_a_bare_question_is_searched_for() -> None:
-    model = EmbeddedModel(EvidenceReader(WordReader()), TermStatistics())
+    model = EmbeddedModel(SentenceReranker(WordReranker()), TermStatistics())
 
     (call,) = (await model.get_response(None, "What turns?")).output
 

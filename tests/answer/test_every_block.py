@@ -9,26 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from quire.answer.checking import Checking
-from quire.answer.embedded import EmbeddedModel, QuoteReader
-from quire.answer.options import AnswerOptions
-from quire.answer.passages import passages_from_json, passages_to_json
-from quire.answer.quoting import MAX_PARTS, quote_blocks, written
-from quire.answer.work import Work
-from quire.domain import Chunk, Hit, Question
-from quire.evals.reading import read_book
-from quire.events import Withheld
-from quire.prose.blocks import Block, blocks_of, ends_in_colon, is_picture
-from quire.prose.plain import plain
-from quire.prose.terms import TermStatistics, words
-from quire.retrieve.evidence import EvidenceReader
-from quire.testing import WordReader
-from quire.verify.judges import LexicalJudge
+from citewell.answer.extractive import EmbeddedModel, QuoteSplitter
+from citewell.answer.generate import ClaimVerifier
+from citewell.answer.prompts import passages_from_json, passages_to_json
+from citewell.answer.quoting import MAX_PARTS, quote_blocks, render_piece
+from citewell.answer.run import AnswerRun
+from citewell.domain import Chunk, Hit, Question
+from citewell.evals.reading import read_book
+from citewell.events import Withheld
+from citewell.options import AnswerOptions
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.testing import WordReranker
+from citewell.text.blocks import Block, blocks_of, ends_in_colon, is_picture
+from citewell.text.plain_text import plain
+from citewell.text.terms import TermStatistics, words
+from citewell.verify.judge import LexicalJudge
 from tests.conftest import SAMPLE
 from tests.verify.samples import Shelf, chunk_of
 
-# At import: the tests' environment is emptied of QUIRE_ settings.
-BOOKS = Path(os.environ.get("QUIRE_SHARED", SAMPLE.parents[2] / "shared")) / "books"
+# At import: the tests' environment is emptied of CITEWELL_ settings.
+BOOKS = Path(os.environ.get("CITEWELL_SHARED", SAMPLE.parents[2] / "shared")) / "books"
 OTHERS = (
     "rust-book",
     "lerobot-docs/docs/source",
@@ -51,10 +51,10 @@ class Quoted:
     """Quotes blocks as the embedded model does, and has them checked as its answers are."""
 
     def __init__(self) -> None:
-        self.model = EmbeddedModel(EvidenceReader(WordReader()), TermStatistics())
-        self.checking = Checking(LexicalJudge(), AnswerOptions())
+        self.model = EmbeddedModel(SentenceReranker(WordReranker()), TermStatistics())
+        self.checking = ClaimVerifier(LexicalJudge(), AnswerOptions())
 
-    async def show(self, chunk: Chunk, block: Block) -> Work:
+    async def show(self, chunk: Chunk, block: Block) -> AnswerRun:
         """Quote one block of a passage."""
         # The address of a PDF's page is left as it is: links to sentences are tested elsewhere.
         shown = replace(chunk, url="#page=1")
@@ -62,11 +62,11 @@ class Quoted:
         (passage,) = passages_from_json(passages_to_json(hits))
         wanted = [span for leaf in block.leaves for span in leaf.sentences]
         self.model.quoted = quote_blocks(passage, wanted)
-        work = Work(Question(text="?"), Shelf(chunk), "thread", "answer", "embedded")
+        work = AnswerRun(Question(text="?"), Shelf(chunk), "thread", "answer", "embedded")
         work.evidence = hits
-        reader = QuoteReader(self.model, hits)
+        reader = QuoteSplitter(self.model, hits)
         for piece in self.model.quoted:
-            async for event in self.checking.check(work, reader.feed(written(piece))):
+            async for event in self.checking.check(work, reader.feed(render_piece(piece))):
                 assert not isinstance(event, Withheld), event.claim
         async for event in self.checking.check(work, reader.finish()):
             raise AssertionError(event)
@@ -133,7 +133,7 @@ async def test_every_block_of_a_book_of_others_is_shown_whole(
 ) -> None:
     root = BOOKS / folder
     if not root.is_dir():
-        pytest.skip(f"{root} is not here; QUIRE_SHARED names the folder that holds `books`")
+        pytest.skip(f"{root} is not here; CITEWELL_SHARED names the folder that holds `books`")
 
     seen = await quoted_blocks(read_book(root, count).chunks)
 

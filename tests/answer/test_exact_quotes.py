@@ -13,14 +13,14 @@ import pytest
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
-from quire.answer.models import sole_writer
-from quire.answer.options import AnswerOptions
-from quire.answer.pipeline import Pipeline
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.prose.plain import inline_plain
-from quire.prose.sentences import split_spans
-from quire.verify.judges import LexicalJudge
+from citewell.answer.models import single_model_chain
+from citewell.answer.pipeline import Pipeline
+from citewell.api.app import create_app
+from citewell.options import AnswerOptions
+from citewell.text.plain_text import strip_inline_markup
+from citewell.text.sentences import split_spans
+from citewell.verify.judge import LexicalJudge
+from citewell.wiring import Services
 from tests.api.sse import parse_sse
 
 QUESTIONS = 12
@@ -41,7 +41,7 @@ def questions_about(services: Services, chance: random.Random) -> list[str]:
     headings = [heading for heading in index.contents.walk() if heading.chunks]
     asked = []
     for heading in chance.sample(headings, QUESTIONS):
-        text = inline_plain(index.read(heading.chunks[:1])[0].text).split()
+        text = strip_inline_markup(index.read(heading.chunks[:1])[0].text).split()
         at = chance.randrange(max(1, len(text) - 6))
         asked.append(
             chance.choice(
@@ -157,7 +157,7 @@ async def test_nothing_altered_or_invented_reaches_the_reader(sample: Services, 
         sample.searcher,
         LexicalJudge(),
         sample.threads,
-        sole_writer("scripted", model),
+        single_model_chain("scripted", model),
         AnswerOptions(),
     )
     services = replace(sample, answerer=pipeline)

@@ -1,10 +1,10 @@
 import pytest
 
-from quire.answer.extractive import MAX_SENTENCES, compose_answer
-from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.quoting import MAX_PARTS, written
-from quire.prose.sentences import split_spans
-from quire.retrieve.evidence import UNREAD, Evidence, Passage
+from citewell.answer.extractive import MAX_SENTENCES, compose_answer
+from citewell.answer.prompts import NOT_IN_BOOK
+from citewell.answer.quoting import MAX_PARTS, render_piece
+from citewell.retrieve.rerank import UNREAD_SCORE, Evidence, Passage
+from citewell.text.sentences import split_spans
 
 
 def composed(
@@ -15,11 +15,11 @@ def composed(
     for number, (text, scores) in enumerate(passages, start=1):
         passage = Passage(number=number, text=text, heading="The lens", similarity=0.9)
         found += [
-            Evidence(passage, place, span, coverage, scores.get(place, UNREAD))
+            Evidence(passage, place, span, coverage, scores.get(place, UNREAD_SCORE))
             for place, span in enumerate(split_spans(text))
         ]
     pieces = compose_answer(question, sorted(found, key=lambda e: -e.score))
-    return "".join(written(piece) for piece in pieces)
+    return "".join(render_piece(piece) for piece in pieces)
 
 
 def test_the_paragraph_of_the_best_sentence_is_quoted_with_its_marks() -> None:
@@ -211,13 +211,13 @@ def test_a_piece_of_a_block_that_was_too_long_says_so() -> None:
     passage = Passage(number=1, text="```sh\nwind\n```", heading="", similarity=0.9, part="2 of 3")
     found = Evidence(passage, 0, split_spans(passage.text)[0], 0.5, 5.0)
 
-    text = "".join(written(piece) for piece in compose_answer("Why?", [found]))
+    text = "".join(render_piece(piece) for piece in compose_answer("Why?", [found]))
 
     assert text == "```sh\nwind\n```\n\n[1]\n\nPart 2 of 3."
 
 
 def test_what_was_not_read_is_never_chosen() -> None:
-    text = composed(("What is a lens?\n\nRain falls.\n\nA lamp shines.", {2: UNREAD + 2}))
+    text = composed(("What is a lens?\n\nRain falls.\n\nA lamp shines.", {2: UNREAD_SCORE + 2}))
 
     assert text == "A lamp shines. [1]"
 
@@ -264,5 +264,5 @@ def test_what_a_follow_up_was_told_already_does_not_stand_alone() -> None:
     told = Evidence(passage, 0, spans[0], 0.5, 8.0, told=True)
     new = Evidence(passage, 1, spans[1], 0.5, 1.0)
 
-    text = "".join(written(piece) for piece in compose_answer("Why?", [told, new]))
+    text = "".join(render_piece(piece) for piece in compose_answer("Why?", [told, new]))
     assert text == "A lens turns. [1]\n\nFog is wet. [1]"

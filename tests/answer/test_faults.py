@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.answer.options import LlmOptions
-from quire.api.problems import STATUS
-from quire.compose import Services
-from quire.domain import Answer, Question
-from quire.errors import ModelUnavailable, QuireError
-from quire.events import Done
-from quire.testing import ChatServer, Reply, build_services
+from citewell.api.problems import STATUS_BY_ERROR
+from citewell.domain import Answer, Question
+from citewell.errors import CitewellError, ModelUnavailable
+from citewell.events import Done
+from citewell.options import LlmOptions
+from citewell.testing import ChatServer, Reply, build_services
+from citewell.wiring import Services
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 
@@ -52,8 +52,8 @@ async def asked(*given: Any, **options: Any) -> Answer:
     raise AssertionError("no answer")
 
 
-async def failure_of(*given: Any, **options: Any) -> QuireError:
-    with pytest.raises(QuireError) as caught:
+async def failure_of(*given: Any, **options: Any) -> CitewellError:
+    with pytest.raises(CitewellError) as caught:
         await asked(*given, **options)
     return caught.value
 
@@ -105,7 +105,7 @@ async def test_a_failing_model_is_a_clear_error_and_the_next_of_the_list_answers
     alone = await failure_of(tiny_copy, told, model, **options)
     saved = await asked(tiny_copy, told, f"{model},embedded", **options)
 
-    assert (STATUS[type(alone)], type(alone).__name__) == (status, code)
+    assert (STATUS_BY_ERROR[type(alone)], type(alone).__name__) == (status, code)
     assert (saved.model, saved.text) == ("embedded", TEXT)
     assert saved.notices == ("embedded_answer",)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quire.compose import Services
-from quire.domain import Answer, Question
-from quire.events import Done
+from citewell.domain import Answer, Question
+from citewell.events import Done
+from citewell.wiring import Services
 
 
 async def asked_on(services: Services, *texts: str) -> Answer:

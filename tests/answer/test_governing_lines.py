@@ -11,11 +11,11 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
-from quire.answer.models import ModelFor
-from quire.api.app import create_app
-from quire.ingest.pipeline import ingest
-from quire.prose.plain import plain
-from quire.testing import HashEmbedder, build_services
+from citewell.answer.models import ModelFactory
+from citewell.api.app import create_app
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
+from citewell.text.plain_text import plain
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-async def asked(data: Path, question: str, model: ModelFor | str = "embedded") -> dict[str, Any]:
+async def asked(
+    data: Path, question: str, model: ModelFactory | str = "embedded"
+) -> dict[str, Any]:
     services = build_services(data, model=model)
     async for client in _client(create_app(services)):
         body = {"message": question, "similarity_threshold": 0.0}

@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 from agents.testing import ScriptedModel
 
-from quire.answer.guardrails import LONGEST, NOT_A_QUESTION, TOO_LONG, WORDLESS, check_question
-from quire.domain import Question
-from quire.events import Done
-from quire.testing import build_services
+from citewell.answer.agent import (
+    MAX_QUESTION_CHARS,
+    NO_WORDS_REPLY,
+    NOT_A_QUESTION_REPLY,
+    TOO_LONG_REPLY,
+    check_question,
+)
+from citewell.domain import Question
+from citewell.events import Done
+from citewell.testing import build_services
 
 EVALS = Path(__file__).parent.parent.parent / "evals"
 
@@ -41,7 +47,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("text", ORDERS)
 def test_orders_to_the_one_who_answers_are_no_questions(text: str) -> None:
-    assert check_question(text) == NOT_A_QUESTION
+    assert check_question(text) == NOT_A_QUESTION_REPLY
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -63,7 +69,12 @@ def test_no_question_of_the_development_sets_is_stopped() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", WORDLESS), ("?! … ---", WORDLESS), ("🤖", WORDLESS), ("lens " * LONGEST, TOO_LONG)],
+    [
+        ("", NO_WORDS_REPLY),
+        ("?! … ---", NO_WORDS_REPLY),
+        ("🤖", NO_WORDS_REPLY),
+        ("lens " * MAX_QUESTION_CHARS, TOO_LONG_REPLY),
+    ],
 )
 def test_what_has_no_words_or_too_many_is_told_so(text: str, said: str) -> None:
     assert check_question(text) == said
@@ -80,5 +91,5 @@ async def test_an_order_beside_a_question_is_not_passed_on_and_the_reader_is_tol
 
     done = events[-1]
     assert isinstance(done, Done)
-    assert (done.answer.status, done.answer.text) == ("unsupported_request", NOT_A_QUESTION)
+    assert (done.answer.status, done.answer.text) == ("unsupported_request", NOT_A_QUESTION_REPLY)
     assert model.calls == ()

@@ -12,10 +12,15 @@ def run(*lines: str) -> list[str]:
 
 
 def test_whoever_asks_does_not_load_the_servers_of_other_protocols() -> None:
-    assert run("import quire.answer.pipeline", SEES) == ["False", "False"]
+    assert run("import citewell.answer.pipeline", SEES) == ["False", "False"]
 
 
 def test_what_is_loaded_late_is_the_whole_package() -> None:
     use = "import mcp; from mcp import Client; print(Client is mcp.Client, mcp.shared.__name__)"
 
-    assert run("import quire.answer.pipeline", use, SEES) == ["True", "mcp.shared", "True", "False"]
+    assert run("import citewell.answer.pipeline", use, SEES) == [
+        "True",
+        "mcp.shared",
+        "True",
+        "False",
+    ]

@@ -12,10 +12,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quire.answer.options import LlmOptions
-from quire.answer.workflows import WorkflowOptions
-from quire.testing import build_services
-from quire.testing.llama import LlamaServer
+from citewell.options import LlmOptions, WorkflowOptions
+from citewell.testing import build_services
+from citewell.testing.llama import LlamaServer
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 

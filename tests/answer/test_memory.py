@@ -5,12 +5,12 @@ from pathlib import Path
 from agents.memory import Session
 from agents.testing import ScriptedModel, assistant_message
 
-from quire.answer.memory import ThreadSession
-from quire.compose import Services
-from quire.domain import Answer, Question
-from quire.events import Done
-from quire.testing import build_services
-from tests.threads.turns import turn_of
+from citewell.answer.memory import ThreadSession
+from citewell.domain import Answer, Question
+from citewell.events import Done
+from citewell.testing import build_services
+from citewell.wiring import Services
+from tests.storage.turns import turn_of
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 WRONG = "A first-order lens has a focal length of 940 mm."

@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from quire.answer.embedded import EmbeddedModel
-from quire.answer.models import Writers, choose_writers
-from quire.answer.options import LlmOptions, ModelOptions
-from quire.errors import BadSettings
-from quire.prose.terms import TermStatistics
-from quire.retrieve.evidence import EvidenceReader
-from quire.testing import WordReader
+from citewell.answer.extractive import EmbeddedModel
+from citewell.answer.models import ModelChain, build_model_chain
+from citewell.errors import BadSettings
+from citewell.options import LlmOptions, ModelOptions
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.testing import WordReranker
+from citewell.text.terms import TermStatistics
 
 OWN = "http://127.0.0.1:9/v1"
 
 
-def chosen(names: str, **options: Any) -> Writers:
-    return choose_writers(names, EvidenceReader(WordReader()), LlmOptions(**options))
+def chosen(names: str, **options: Any) -> ModelChain:
+    return build_model_chain(names, SentenceReranker(WordReranker()), LlmOptions(**options))
 
 
 def test_the_embedded_model_is_made_for_each_book() -> None:
     (writer,) = chosen("embedded").each
 
-    assert isinstance(writer.model_for(TermStatistics()), EmbeddedModel)
+    assert isinstance(writer.model_factory(TermStatistics()), EmbeddedModel)
     assert writer.options is None
 
 
@@ -47,7 +47,9 @@ def test_a_model_of_the_list_may_have_options_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["gpt-9", "embeded", "/x", "openai/"])
 def test_an_unknown_model_is_a_bad_setting_that_names_it(name: str) -> None:
-    with pytest.raises(BadSettings, match=f"QUIRE_MODEL='{name}' is not known: write 'embedded'"):
+    with pytest.raises(
+        BadSettings, match=f"CITEWELL_MODEL='{name}' is not known: write 'embedded'"
+    ):
         chosen(f"embedded,{name}")
 
 
@@ -57,7 +59,9 @@ def test_a_list_without_a_name_is_a_bad_setting() -> None:
 
 
 def test_a_missing_key_for_openai_is_named() -> None:
-    with pytest.raises(BadSettings, match="needs a key: set OPENAI_API_KEY or QUIRE_LLM__API_KEY"):
+    with pytest.raises(
+        BadSettings, match="needs a key: set OPENAI_API_KEY or CITEWELL_LLM__API_KEY"
+    ):
         chosen("openai/gpt-4.1")
 
 
@@ -96,6 +100,6 @@ def test_a_missing_package_is_named_with_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "litellm", None)
 
     with pytest.raises(
-        BadSettings, match=r"needs the package litellm: pip install 'quire\[litellm"
+        BadSettings, match=r"needs the package litellm: pip install 'citewell\[litellm"
     ):
         chosen("gemini/gemini-2.5-flash")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from quire.answer.passages import passages_from_json, passages_to_json
+from citewell.answer.prompts import passages_from_json, passages_to_json
 from tests.verify.samples import hit_of
 
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from asgi_lifespan import LifespanManager
 
-from quire.api.app import create_app
-from quire.compose import books_folder, build
-from quire.ingest.pipeline import ingest
-from quire.settings import Settings
+from citewell.api.app import create_app
+from citewell.ingest.pipeline import ingest
+from citewell.settings import Settings
+from citewell.wiring import books_folder, wire_services
 
 BEACONS = """# Beacons
 
@@ -44,7 +44,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     (tmp_path / "beacons").mkdir()
     (tmp_path / "beacons" / "beacons.md").write_text(BEACONS)
     settings = Settings(data_dir=tmp_path / "data")
-    services = build(settings)
+    services = wire_services(settings)
     ingest(tmp_path / "beacons", books_folder(settings), services.embedder)
     app = create_app(services)
     async with LifespanManager(app, startup_timeout=120, shutdown_timeout=120):

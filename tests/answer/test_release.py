@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from agents.testing import ScriptedModel, assistant_message
 
-from quire.answer.options import AnswerOptions
-from quire.domain import Answer, Question
-from quire.errors import StoreUnavailable
-from quire.events import Done, Sentence
-from quire.testing import build_services
-from quire.threads.store import SqlThreadStore
+from citewell.domain import Answer, Question
+from citewell.errors import StoreUnavailable
+from citewell.events import Done, Sentence
+from citewell.options import AnswerOptions
+from citewell.storage.threads import SqlThreadStore
+from citewell.testing import build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from quire.answer.instructions import NOT_IN_BOOK
-from quire.answer.replay import Replay
-from quire.compose import Services
-from quire.domain import Answer, Filters, Question
-from quire.errors import UnknownAnswer, UnknownBook
-from quire.events import Done
-from quire.ingest.pipeline import ingest
-from quire.ingest.publish import remove_book
-from quire.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.answer.prompts import NOT_IN_BOOK
+from citewell.answer.replay import Replay
+from citewell.domain import Answer, Filters, Question
+from citewell.errors import UnknownAnswer, UnknownBook
+from citewell.events import Done
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.staging import remove_book
+from citewell.testing import HashEmbedder, build_services, write_tiny_book
+from citewell.wiring import Services
 
 LENS = Question(text="What is a Fresnel lens made of?", top_k=1)
 PAGE = "docs/lamps/01-lens.md"

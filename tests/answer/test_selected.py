@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from quire.answer.instructions import SELECTION_INSTRUCTIONS
-from quire.compose import Services
-from quire.domain import Answer, Question
-from quire.errors import BadRequest, ModelMisbehaved
-from quire.events import Done, Retrieved, Sentence
-from quire.testing import build_services
+from citewell.answer.prompts import SELECTION_INSTRUCTIONS
+from citewell.domain import Answer, Question
+from citewell.errors import BadRequest, ModelMisbehaved
+from citewell.events import Done, Retrieved, Sentence
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.conftest import SAMPLE
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quire import Quire
-from quire.domain import LEAST_ANSWERABILITY, Filters
+from citewell import Citewell
+from citewell.domain import DEFAULT_LEAST_ANSWERABILITY, Filters
 
 COVERED = (
     "What is a Fresnel lens?",
@@ -31,30 +31,36 @@ PART = Filters(source_file=("docs/intro.mdx",))
 
 
 @pytest.fixture
-async def lighthouses(tiny_book: Path) -> AsyncIterator[Quire]:
+async def lighthouses(tiny_book: Path) -> AsyncIterator[Citewell]:
     """A book of four passages."""
-    async with await Quire.open(tiny_book) as book:
+    async with await Citewell.open(tiny_book) as book:
         yield book
 
 
-async def test_a_short_book_answers_what_it_says(lighthouses: Quire) -> None:
+async def test_a_short_book_answers_what_it_says(lighthouses: Citewell) -> None:
     answers = [await lighthouses.ask(question) for question in COVERED]
 
-    assert [a.question for a in answers if a.confidence.answerability < LEAST_ANSWERABILITY] == []
+    assert [
+        a.question for a in answers if a.confidence.answerability < DEFAULT_LEAST_ANSWERABILITY
+    ] == []
     assert {a.status for a in answers} == {"answered"}
 
 
-async def test_a_short_book_refuses_what_is_not_its_subject(lighthouses: Quire) -> None:
+async def test_a_short_book_refuses_what_is_not_its_subject(lighthouses: Citewell) -> None:
     answers = [await lighthouses.ask(question) for question in ELSEWHERE]
 
-    assert [a.question for a in answers if a.confidence.answerability >= LEAST_ANSWERABILITY] == []
+    assert [
+        a.question for a in answers if a.confidence.answerability >= DEFAULT_LEAST_ANSWERABILITY
+    ] == []
     assert [a.status for a in answers].count("not_in_book") >= 3
     assert answers[1].text == "I couldn't find that in the book. It doesn't mention “bread”."
 
 
 async def test_a_page_of_a_long_book_refuses_what_other_pages_answer(sample_data: Path) -> None:
-    async with await Quire.open(data_dir=sample_data) as book:
+    async with await Citewell.open(data_dir=sample_data) as book:
         answers = [await book.ask(question, filters=PART) for question in OF_OTHER_PAGES]
 
-    assert [a.question for a in answers if a.confidence.answerability >= LEAST_ANSWERABILITY] == []
+    assert [
+        a.question for a in answers if a.confidence.answerability >= DEFAULT_LEAST_ANSWERABILITY
+    ] == []
     assert "answered" not in {a.status for a in answers}

@@ -1,7 +1,7 @@
 """What is said to requests that quoting the book cannot meet."""
 
-from quire.answer.unable import unable
-from quire.domain import Contents, Heading, HeadingKind
+from citewell.answer.replies import unsupported_reply
+from citewell.domain import Contents, Heading, HeadingKind
 
 
 def heading(title: str, kind: HeadingKind, *children: Heading) -> Heading:
@@ -22,7 +22,7 @@ BOOK = Contents(
 
 
 def test_a_chapter_with_a_summary_of_its_own_is_summed_up_by_it() -> None:
-    said = unable("Summarise the chapter on safety", BOOK)
+    said = unsupported_reply("Summarise the chapter on safety", BOOK)
 
     assert said
     assert said.text.endswith("Its own summary is “Safety › Summary”.")
@@ -30,7 +30,7 @@ def test_a_chapter_with_a_summary_of_its_own_is_summed_up_by_it() -> None:
 
 
 def test_the_summary_of_a_chapter_is_not_taken_for_that_of_its_part() -> None:
-    said = unable("Summarise part 2", BOOK)
+    said = unsupported_reply("Summarise part 2", BOOK)
 
     assert said
     assert said.text.endswith("The section to read is “Part 2: Humanoids”.")
@@ -38,5 +38,5 @@ def test_the_summary_of_a_chapter_is_not_taken_for_that_of_its_part() -> None:
 
 def test_exercises_and_opinions_are_not_made_up() -> None:
     for asked in ("Give me some exercises", "What do you think about robots?"):
-        assert unable(asked, BOOK)
-    assert unable("What is a stop?", BOOK) is None
+        assert unsupported_reply(asked, BOOK)
+    assert unsupported_reply("What is a stop?", BOOK) is None

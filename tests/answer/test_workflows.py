@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import build
-from quire.errors import BadSettings
-from quire.settings import read_settings
+from citewell.errors import BadSettings
+from citewell.settings import read_settings
+from citewell.wiring import wire_services
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_a_workflow_that_cannot_be_is_refused_at_start(
     workflow: dict[str, str], tmp_path: Path
 ) -> None:
     with pytest.raises(BadSettings):
-        build(read_settings(data_dir=tmp_path, workflows=[workflow]))
+        wire_services(read_settings(data_dir=tmp_path, workflows=[workflow]))
 
 
 def test_two_workflows_cannot_share_an_id() -> None:
@@ -26,7 +26,7 @@ def test_two_workflows_cannot_share_an_id() -> None:
 
 
 def test_workflows_are_read_from_the_settings_file(tmp_path: Path) -> None:
-    Path("quire.toml").write_text(
+    Path("citewell.toml").write_text(
         '[[workflows]]\nid = "x"\nragIntegrationEnabled = false\n'
         'filters = { url = { prefix = "https://a" }, chapter = "A" }\n'
     )

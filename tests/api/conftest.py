@@ -4,8 +4,8 @@ import httpx
 import pytest
 from asgi_lifespan import LifespanManager
 
-from quire.api.app import create_app
-from quire.compose import Services
+from citewell.api.app import create_app
+from citewell.wiring import Services
 
 
 @pytest.fixture

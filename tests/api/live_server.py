@@ -10,11 +10,11 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from quire.compose import Services
-from quire.domain import Question
-from quire.events import Event, Sentence
-from quire.ports import Answerer
-from quire.streams.options import StreamOptions
+from citewell.domain import Question
+from citewell.events import Event, Sentence
+from citewell.options import StreamOptions
+from citewell.ports import Answerer
+from citewell.wiring import Services
 from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}

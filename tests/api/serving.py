@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 from asgi_lifespan import LifespanManager
 
-from quire.access.keys import Scope, make_key
-from quire.access.options import AccessOptions, LimitOptions
-from quire.api.app import create_app
-from quire.compose import Services, build_keys
+from citewell.api.app import create_app
+from citewell.options import AccessOptions, LimitOptions
+from citewell.storage.keys import Scope, make_key
+from citewell.wiring import Services, build_keys
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
 ORIGIN = "https://book.example"

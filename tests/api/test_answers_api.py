@@ -8,9 +8,9 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
-from quire.api.app import create_app
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder, build_services
+from citewell.api.app import create_app
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
 from tests.api.sse import parse_sse
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."

@@ -15,13 +15,13 @@ from agents.usage import Usage
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
-from quire.answer.options import LlmOptions
-from quire.api.app import create_app
-from quire.api.contracts.completions import source_list
-from quire.compose import Services
-from quire.domain import Citation
-from quire.errors import ModelUnavailable
-from quire.testing import ChatServer, Reply, build_services
+from citewell.api.app import create_app
+from citewell.api.contracts.completions import source_list
+from citewell.domain import Citation
+from citewell.errors import ModelUnavailable
+from citewell.options import LlmOptions
+from citewell.testing import ChatServer, Reply, build_services
+from citewell.wiring import Services
 from tests.api.live_server import Gated, served
 from tests.api.serving import access, limits, new_key, with_settings
 from tests.verify.samples import answer_of, claim_of
@@ -58,7 +58,7 @@ def services(tiny_copy: Path) -> Services:
 
 
 async def receipt_of(client: AsyncOpenAI, reply: ChatCompletion) -> dict[str, Any]:
-    proof = (reply.model_extra or {})["quire"]
+    proof = (reply.model_extra or {})["citewell"]
     above = client.with_options(base_url=str(client.base_url).removesuffix("v1/"))
     return await above.get(f"/answers/{proof['answer_id']}", cast_to=dict[str, Any])
 
@@ -101,7 +101,7 @@ async def test_an_answer_has_its_proof_in_the_text_and_beside_it(
     assert reply.usage
     assert reply.usage.total_tokens == 0
     assert reply.model_extra
-    assert reply.model_extra["quire"]["status"] == "answered"
+    assert reply.model_extra["citewell"]["status"] == "answered"
 
 
 async def test_the_answer_has_a_receipt_like_any_other(client: AsyncOpenAI) -> None:
@@ -255,7 +255,7 @@ async def test_keys_and_limits_hold_here_too(services: Services) -> None:
     key = await new_key(services)
     idle = await new_key(services, "ingest")
     async with client_of(
-        services, key="qk_wrong", **access(mode="keys"), **limits(per_key="2/minute")
+        services, key="cw_wrong", **access(mode="keys"), **limits(per_key="2/minute")
     ) as client:
         with pytest.raises(openai.AuthenticationError) as unknown:
             await ask(client, LENS)
@@ -278,7 +278,7 @@ async def test_a_service_that_wants_no_key_takes_any_word_for_one(services: Serv
     async with client_of(services, key="none", **access(mode="open")) as client:
         reply = await ask(client, LENS)
         with pytest.raises(openai.AuthenticationError):
-            await ask(client.with_options(api_key="qk_gone"), LENS)
+            await ask(client.with_options(api_key="cw_gone"), LENS)
 
     assert "concentric rings" in (reply.choices[0].message.content or "")
 

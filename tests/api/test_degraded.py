@@ -11,11 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.answer.options import LlmOptions
-from quire.api import app, health
-from quire.compose import Services, stores
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder, build_services
+from citewell import wiring
+from citewell.api import app
+from citewell.api.routes import health
+from citewell.ingest.pipeline import ingest
+from citewell.options import LlmOptions
+from citewell.testing import HashEmbedder, build_services
+from citewell.wiring import Services
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
 
@@ -23,7 +25,7 @@ from tests.api.sse import parse_sse
 @pytest.fixture
 def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing holds a connection in the background while the test takes them away."""
-    monkeypatch.setattr(app, "kept_in_order", lambda *_: nullcontext())
+    monkeypatch.setattr(app, "run_sweeper", lambda *_: nullcontext())
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ async def test_no_folder_of_the_server_is_told_to_anyone(tmp_path: Path, tiny_co
         empty = [await client.get("/ready"), await client.post("/chat/run", json=ASKED)]
     newer = build_services(tiny_copy)
     async with newer, newer.threads.database.writing() as connection:
-        await connection.exec_driver_sql("UPDATE quire_schema SET version_num = '0099'")
+        await connection.exec_driver_sql("UPDATE citewell_schema SET version_num = '0099'")
     # Not started: a service that runs when a newer one migrates its database is in this place.
     transport = httpx.ASGITransport(app.create_app(newer), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
@@ -127,7 +129,7 @@ async def test_what_can_be_done_without_leaves_the_service_ready_but_degraded(
         whole = await client.get("/ready")
         monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
         with monkeypatch.context() as filled:
-            filled.setattr(stores, "LEAST_SPACE", 2**62)
+            filled.setattr(wiring, "MIN_FREE_BYTES", 2**62)
             full = await client.get("/ready")
         await services.threads.close()
         _spoil(tiny_copy)
@@ -211,18 +213,18 @@ async def test_without_the_store_answers_are_given_and_say_they_are_not_kept(
 async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
     services: Services, tiny_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quire.threads import database
+    from citewell.storage import database
 
     # SQLite itself waits for a lock: while the service starts it should, later it need not.
-    patience = [5000]
+    retry_policy = [5000]
 
     def tune(connection: Any, _: Any) -> None:
-        connection.execute(f"PRAGMA busy_timeout={patience[0]}")
+        connection.execute(f"PRAGMA busy_timeout={retry_policy[0]}")
 
     monkeypatch.setattr(database, "_tune_sqlite", tune)
     services = build_services(tiny_copy)
     async with serving(services) as client:
-        patience[0] = 1
+        retry_policy[0] = 1
         await services.threads.close()  # connections from here on do not wait
         with locked(tiny_copy):
             unkept = (await client.post("/chat/run", json=ASKED)).json()

@@ -11,10 +11,10 @@ import httpx
 import pytest
 import uvicorn
 
-from quire.api import guards
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.settings import ServeOptions
+from citewell.api.app import create_app
+from citewell.api.middleware import limits as guards
+from citewell.settings import ServeOptions
+from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, limits, serving
 
 JSON = {"content-type": "application/json"}
@@ -131,7 +131,7 @@ async def test_the_one_shape_is_described_for_every_route(client: httpx.AsyncCli
 async def test_a_body_that_does_not_arrive_is_not_waited_for(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guards, "BODY_SECONDS", 0.001)
+    monkeypatch.setattr(guards, "BODY_TIMEOUT_SECONDS", 0.001)
 
     async def slow() -> AsyncIterator[bytes]:
         yield b'{"message": '
@@ -177,7 +177,7 @@ async def test_a_body_is_cut_off_at_the_limit_whatever_the_method(
         short = await client.request("GET", "/books", content=b'{"session_id": "mine"}')
 
     assert reply.status_code == 413
-    assert sent < 2 * guards.THROWN_AWAY
+    assert sent < 2 * guards.MAX_DISCARDED_BYTES
     assert short.status_code == 200
 
 

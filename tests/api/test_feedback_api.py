@@ -6,9 +6,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from quire.compose import Services
-from quire.settings import ServeOptions
-from quire.testing import build_services
+from citewell.settings import ServeOptions
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving
 
 
@@ -90,7 +90,7 @@ async def test_only_an_operator_reads_what_readers_think(services: Services) -> 
 
 async def test_a_reader_of_the_widget_judges_their_own_answers_alone(services: Services) -> None:
     widget = bearer(await new_key(services, origins=(ORIGIN,)), Origin=ORIGIN)
-    me, other = ({**widget, "X-Quire-Reader": one * 22} for one in "ab")
+    me, other = ({**widget, "X-Citewell-Reader": one * 22} for one in "ab")
     async with serving(services, **access(mode="keys")) as client:
         about = {"answer_id": (await ask(client, **me))["answer_id"], "verdict": "up"}
         theirs = await client.post("/feedback", json=about, headers=other)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from quire.testing import build_services
+from citewell.testing import build_services
 from tests.api.serving import ORIGIN, access, bearer, limits, new_key, serving
 
 REQUESTS = 400
@@ -82,9 +82,9 @@ def _requests(keys: list[dict[str, str]], seed: int = 7) -> Iterator[dict[str, A
             "content-type": "application/json",
         }
         if chance.random() < 0.2:
-            headers[chance.choice(["last-event-id", "x-request-id", "x-quire-reader", "host"])] = (
-                chance.choice([b"", b"x", b"a b", "é".encode(), b"9" * 2_000])
-            )
+            headers[
+                chance.choice(["last-event-id", "x-request-id", "x-citewell-reader", "host"])
+            ] = chance.choice([b"", b"x", b"a b", "é".encode(), b"9" * 2_000])
         yield {
             "method": chance.choice(["POST"] * 10 + METHODS),
             "url": f"{chance.choice(PATHS).format(place)}?{named}",
@@ -97,7 +97,7 @@ async def test_no_request_breaks_the_service_or_puts_it_to_sleep(tiny_copy: Path
     services = build_services(tiny_copy)
     secret, admin = await new_key(services), await new_key(services, "ask", "admin")
     widget = await new_key(services, origins=(ORIGIN,))
-    keys = [bearer(secret), bearer(admin), bearer(widget, Origin=ORIGIN), bearer("qk_wrong"), {}]
+    keys = [bearer(secret), bearer(admin), bearer(widget, Origin=ORIGIN), bearer("cw_wrong"), {}]
     counted = limits(
         per_key="9000/minute", per_session="9000/minute", per_ip="9000/minute", wrong_keys="20/hour"
     )

@@ -6,8 +6,8 @@ from types import ModuleType
 import httpx
 import pytest
 
-from quire.compose import Services
-from quire.testing import build_services
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.contracts import (
     test_seed_000,
     test_seed_001,
@@ -82,7 +82,7 @@ async def test_what_a_chat_client_asked_is_its_own_as_well(services: Services) -
         whole = await client.post(path, json=body, headers=hers)
         streamed = await client.post(path, json=body | {"stream": True}, headers=hers)
         answers = [
-            whole.json()["quire"]["answer_id"],
+            whole.json()["citewell"]["answer_id"],
             streamed.text.partition("chatcmpl-")[2].partition('"')[0],
         ]
         threads = (await client.get("/threads", headers=hers)).json()

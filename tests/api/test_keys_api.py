@@ -7,13 +7,13 @@ import httpx
 import pytest
 from fastapi import APIRouter, Request
 
-from quire.access.keys import make_key
-from quire.api.app import create_app
-from quire.api.callers import caller_of, owner_of
-from quire.api.door import OPEN, needs
-from quire.compose import Services, build_keys
-from quire.settings import ServeOptions
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.api.middleware.auth import PUBLIC_PATHS, require_scope
+from citewell.api.middleware.callers import caller_of, owner_of
+from citewell.settings import ServeOptions
+from citewell.storage.keys import make_key
+from citewell.testing import build_services
+from citewell.wiring import Services, build_keys
 from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving, with_settings
 
 PUBLIC = {"serve": ServeOptions(host="0.0.0.0")}
@@ -99,7 +99,7 @@ async def test_once_there_is_a_key_it_is_needed_on_loopback_too(services: Servic
     secret = await new_key(services)
     async with serving(services) as client:
         without = await client.post("/chat/run", json=ASKED)
-        wrong = await client.post("/chat/run", json=ASKED, headers=bearer("qk_guessed"))
+        wrong = await client.post("/chat/run", json=ASKED, headers=bearer("cw_guessed"))
         right = await client.post("/chat/run", json=ASKED, headers=bearer(secret))
         header = await client.post("/chat/run", json=ASKED, headers={"X-API-Key": secret})
 
@@ -148,7 +148,7 @@ async def test_no_script_and_no_other_site_can_use_a_readers_cookie(services: Se
 
     for reply, wanted in ((plain, set()), (secure, {"secure"})):
         name, *flags = reply.headers["set-cookie"].split("; ")
-        assert name.startswith("quire_reader=")
+        assert name.startswith("citewell_reader=")
         assert {"httponly", "samesite=lax", "path=/"} | wanted <= {flag.lower() for flag in flags}
     assert "secure" not in plain.headers["set-cookie"].lower()
 
@@ -177,7 +177,7 @@ async def test_every_route_but_the_open_ones_needs_a_key_and_says_so(services: S
         for path, method, operation in routes:
             address = path.replace("{", "").replace("}", "")
             reply = await client.request(method, address, json={})
-            if path in OPEN:
+            if path in PUBLIC_PATHS:
                 assert reply.status_code in (200, 503)
                 assert "security" not in operation
             else:
@@ -251,7 +251,7 @@ async def test_where_nobody_needs_a_key_on_loopback_one_may_be_demanded(services
 def _owners(services: Services, **changes: object) -> object:
     """Serve a route that tells whose conversations the caller would see."""
     app = create_app(with_settings(services, **changes))
-    router = APIRouter(dependencies=[needs("ask")])
+    router = APIRouter(dependencies=[require_scope("ask")])
 
     @router.get("/me")
     async def me(request: Request) -> list[str | None]:
@@ -274,7 +274,7 @@ async def test_every_reader_owns_their_conversations_alone(services: Services) -
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
         first = (await browser.get("/me")).json()[0]
         second = await browser.get("/me")
-        stolen = browser.cookies["quire_reader"]
+        stolen = browser.cookies["citewell_reader"]
 
     assert second.json()[0] == first, "the page's cookie keeps a reader the same"
     assert "set-cookie" not in second.headers
@@ -282,15 +282,15 @@ async def test_every_reader_owns_their_conversations_alone(services: Services) -
     owners = [
         first,
         await owner(),
-        await owner(**{"X-Quire-Reader": ME}),
-        await owner(**site, **{"X-Quire-Reader": ME}),
-        await owner(**site, **{"X-Quire-Reader": OTHER}),
+        await owner(**{"X-Citewell-Reader": ME}),
+        await owner(**site, **{"X-Citewell-Reader": ME}),
+        await owner(**site, **{"X-Citewell-Reader": OTHER}),
         await owner(**site),
         await owner(**bearer(secret)),
-        await owner(**bearer(secret), **{"X-Quire-Reader": ME}),
+        await owner(**bearer(secret), **{"X-Citewell-Reader": ME}),
     ]
     assert len(set(owners)) == len(owners)
-    assert await owner(**site, **{"X-Quire-Reader": ME}) == owners[3]
+    assert await owner(**site, **{"X-Citewell-Reader": ME}) == owners[3]
     assert await owner(**bearer(secret)) == owners[6]
 
 
@@ -299,13 +299,13 @@ async def test_a_reader_without_an_id_is_given_one(services: Services) -> None:
     async with serving(services) as client:
         site = bearer(widget, Origin=ORIGIN)
         first = await client.get("/threads", headers=site)
-        given = first.headers["x-quire-reader"]
-        second = await client.get("/threads", headers={**site, "X-Quire-Reader": given})
-        guessable = await client.get("/threads", headers={**site, "X-Quire-Reader": "me"})
+        given = first.headers["x-citewell-reader"]
+        second = await client.get("/threads", headers={**site, "X-Citewell-Reader": given})
+        guessable = await client.get("/threads", headers={**site, "X-Citewell-Reader": "me"})
 
     assert len(given) >= 32
     assert "set-cookie" not in first.headers
-    assert "x-quire-reader" not in second.headers
+    assert "x-citewell-reader" not in second.headers
     assert (guessable.status_code, guessable.json()["code"]) == (422, "BadRequest")
 
 

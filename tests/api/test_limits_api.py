@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from quire.access import limits as counting
-from quire.api.callers import client_address
-from quire.compose import Services
-from quire.domain import Question
-from quire.events import Event
-from quire.settings import ServeOptions
-from quire.testing import build_services
+from citewell.api.middleware.callers import client_address
+from citewell.auth import rate_limits as counting
+from citewell.domain import Question
+from citewell.events import Event
+from citewell.settings import ServeOptions
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, access, bearer, limits, new_key, serving
 from tests.redis_server import RedisServer
 
@@ -109,9 +109,9 @@ async def test_guessing_keys_is_limited_by_address_and_right_ones_are_let_in(
             headers = bearer(key, **{"X-Forwarded-For": address})
             return (await client.get("/books", headers=headers)).status_code
 
-        guessed = [await status(f"qk_{number}") for number in range(4)]
-        right, elsewhere = await status(secret), await status("qk_5", "203.0.113.2")
-        headers = {"X-API-Key": "qk_6", "X-Forwarded-For": "203.0.113.1"}
+        guessed = [await status(f"cw_{number}") for number in range(4)]
+        right, elsewhere = await status(secret), await status("cw_5", "203.0.113.2")
+        headers = {"X-API-Key": "cw_6", "X-Forwarded-For": "203.0.113.1"}
         refused = await client.post("/chat/run", content=b"{", headers=headers)
 
     assert guessed == [401, 401, 429, 429]
@@ -238,14 +238,14 @@ async def test_while_redis_is_down_each_process_counts_for_itself_and_says_so_on
         redis_server.stop()
         down = [await client.get("/books") for _ in range(3)]
         redis_server.start()
-        monkeypatch.setattr(counting, "PAUSE", -1.0)
+        monkeypatch.setattr(counting, "REDIS_RETRY_SECONDS", -1.0)
         still = await client.get("/books")
         ready = await client.get("/ready")
 
     assert (counted.status_code, counted.headers["ratelimit-remaining"]) == (200, "1")
     assert [reply.status_code for reply in down] == [200, 200, 429]
     assert still.status_code == 429, "a Redis that failed is left alone for a moment"
-    said = [r.getMessage() for r in caplog.records if r.name == "quire.access"]
+    said = [r.getMessage() for r in caplog.records if r.name == "citewell.auth"]
     assert len(said) == 1
     assert said[0].startswith("Redis does not answer, this process counts for itself until it does")
     assert ready.status_code == 200
@@ -257,8 +257,8 @@ async def test_a_redis_that_is_back_counts_again(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(counting, "PAUSE", 0.0)
-    caplog.set_level(logging.WARNING, "quire.access")
+    monkeypatch.setattr(counting, "REDIS_RETRY_SECONDS", 0.0)
+    caplog.set_level(logging.WARNING, "citewell.auth")
     settings = {**OPEN, **redis(redis_server), **limits(per_ip="2/hour")}
     async with serving(services, **settings) as client:
         redis_server.stop()

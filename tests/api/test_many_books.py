@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from agents.testing import ScriptedModel, assistant_message
 
-from quire.access.keys import make_key
-from quire.compose import Services
-from quire.errors import BadRequest, BadSettings
-from quire.ingest.pipeline import ingest
-from quire.settings import read_settings
-from quire.testing import HashEmbedder, build_services
+from citewell.errors import BadRequest, BadSettings
+from citewell.ingest.pipeline import ingest
+from citewell.settings import read_settings
+from citewell.storage.keys import make_key
+from citewell.testing import HashEmbedder, build_services
+from citewell.wiring import Services
 from tests.api.serving import bearer, new_key, serving
 
 LAMPS = "# Lamps\n\n## Oil\n\nColza oil burns in the lamp of the lighthouse.\n"
@@ -30,7 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def services(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
-    monkeypatch.setenv("QUIRE_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
+    monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
     return build_services(data)
 
 
@@ -113,8 +113,8 @@ async def test_a_service_with_several_books_is_ready(services: Services) -> None
 async def test_each_book_is_answered_for_as_it_is_set(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("QUIRE_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
-    monkeypatch.setenv("QUIRE_BOOKS", '[{"name": "horns", "unsupported": "allow"}]')
+    monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
+    monkeypatch.setenv("CITEWELL_BOOKS", '[{"name": "horns", "unsupported": "allow"}]')
     said = "Colza oil burns in the lamp of the lighthouse. [1] Whales sing at night. [1]"
     horns = "A brass horn warns ships of the lighthouse in fog. [1] Whales sing at night. [1]"
 
@@ -130,7 +130,7 @@ async def test_each_book_is_answered_for_as_it_is_set(
 
 
 def test_a_book_is_set_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QUIRE_BOOKS", '[{"name": "a"}, {"name": "a"}]')
+    monkeypatch.setenv("CITEWELL_BOOKS", '[{"name": "a"}, {"name": "a"}]')
 
     with pytest.raises(BadSettings, match="one book is named twice"):
         read_settings()

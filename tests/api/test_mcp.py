@@ -16,9 +16,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.live_server import served
 from tests.api.serving import access, bearer, limits, new_key, serving, with_settings
 
@@ -229,7 +229,7 @@ async def test_a_conversation_is_counted_here_too(services: Services) -> None:
 async def test_an_agent_talks_over_standard_input(sample_data: Path) -> None:
     here = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "quire", "mcp", "--data", str(sample_data)],
+        args=["-m", "citewell", "mcp", "--data", str(sample_data)],
         env=dict(os.environ),
     )
     async with Client(here) as agent:

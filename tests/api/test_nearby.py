@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.compose import with_cache
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder, build_services
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
+from citewell.wiring import with_cache
 from tests.api.serving import serving
 
 HARBOUR, CAPE, REEF = "The harbour light", "The cape light", "The reef light"

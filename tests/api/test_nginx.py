@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx
 
-from quire.api.app import create_app
-from quire.compose import Services
+from citewell.api.app import create_app
+from citewell.wiring import Services
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served
 from tests.api.nginx import nginx_before
 from tests.api.sse import parse_sse

@@ -15,10 +15,10 @@ from asgi_lifespan import LifespanManager
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from quire.api.app import create_app
-from quire.compose import Services, with_cache
-from quire.log import JsonLines, LogOptions, TextLines, configure_logging
-from quire.telemetry.options import TracingOptions
+from citewell.api.app import create_app
+from citewell.logging import JsonFormatter, LogOptions, TextFormatter, configure_logging
+from citewell.telemetry import TracingOptions
+from citewell.wiring import Services, with_cache
 from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
@@ -54,17 +54,17 @@ async def test_the_figures_count_answers_refusals_stages_and_requests(
     answers = [
         (dict(labels)["status"], value - before.get((name, labels), 0.0))
         for (name, labels), value in after.items()
-        if name == "quire_answers_total"
+        if name == "citewell_answers_total"
     ]
     assert ("answered", 1.0) in answers
     assert ("not_in_book", 1.0) in answers
     for stage in ("retrieve", "answer", "verify", "total"):
-        assert _grown(before, after, "quire_stage_seconds_count", stage=stage) == 2
+        assert _grown(before, after, "citewell_stage_seconds_count", stage=stage) == 2
     run = {"method": "POST", "route": "/chat/run", "status": "200"}
-    assert _grown(before, after, "quire_http_requests_total", **run) == 1
+    assert _grown(before, after, "citewell_http_requests_total", **run) == 1
     lost = {"method": "GET", "route": "none", "status": "404"}
-    assert _grown(before, after, "quire_http_requests_total", **lost) == 1
-    assert _grown(before, after, "quire_streams_total", event="done") == 1
+    assert _grown(before, after, "citewell_http_requests_total", **lost) == 1
+    assert _grown(before, after, "citewell_streams_total", event="done") == 1
 
 
 async def test_the_figures_and_the_answer_tell_what_came_from_the_cache(tiny: Services) -> None:
@@ -83,29 +83,29 @@ async def test_the_figures_and_the_answer_tell_what_came_from_the_cache(tiny: Se
     assert streamed[-1][2]["cache_age_seconds"] is not None
     assert [name for _, name, _ in streamed][:2] == ["start", "retrieved"]
     looked = {"cache": "answers"}
-    assert _grown(before, after, "quire_cache_total", **looked, result="miss") == 1
-    assert _grown(before, after, "quire_cache_total", **looked, result="hit") == 2
-    assert _grown(before, after, "quire_cache_age_seconds_count") == 2
-    assert _grown(before, after, "quire_stage_seconds_count", stage="retrieve") == 1
+    assert _grown(before, after, "citewell_cache_total", **looked, result="miss") == 1
+    assert _grown(before, after, "citewell_cache_total", **looked, result="hit") == 2
+    assert _grown(before, after, "citewell_cache_age_seconds_count") == 2
+    assert _grown(before, after, "citewell_stage_seconds_count", stage="retrieve") == 1
 
 
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_words_are_logged_only_if_that_is_allowed(
     tiny: Services, caplog: pytest.LogCaptureFixture, allowed: bool
 ) -> None:
-    caplog.set_level(logging.INFO, "quire")
+    caplog.set_level(logging.INFO, "citewell")
     settings = tiny.settings.model_copy(update={"log": LogOptions(questions=allowed)})
     app = create_app(replace(tiny, settings=settings))
     lines = io.StringIO()
     output = logging.StreamHandler(lines)
-    output.setFormatter(JsonLines())
-    logging.getLogger("quire").addHandler(output)
+    output.setFormatter(JsonFormatter())
+    logging.getLogger("citewell").addHandler(output)
     try:
         async with LifespanManager(app), _asking(app) as client:
             reply = await client.post("/chat/run", json=ASKED)
             await client.post("/chat/run", json={**ASKED, "book": "none"})
     finally:
-        logging.getLogger("quire").removeHandler(output)
+        logging.getLogger("citewell").removeHandler(output)
 
     said = [json.loads(line) for line in lines.getvalue().splitlines()]
     (answered,) = [line for line in said if line["message"] == "answered"]
@@ -124,21 +124,21 @@ async def test_words_are_logged_only_if_that_is_allowed(
 
 
 def test_lines_for_people_have_the_same_fields() -> None:
-    record = logging.makeLogRecord({"name": "quire", "msg": "answered", "status": "refused"})
+    record = logging.makeLogRecord({"name": "citewell", "msg": "answered", "status": "refused"})
 
-    assert TextLines().format(record).endswith("quire: answered status=refused")
+    assert TextFormatter().format(record).endswith("citewell: answered status=refused")
     record.exc_info = (ValueError, ValueError("broken"), None)
-    assert "ValueError: broken" in json.loads(JsonLines().format(record))["error"]
+    assert "ValueError: broken" in json.loads(JsonFormatter().format(record))["error"]
 
 
 def test_the_format_of_the_log_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", [])
     configure_logging("info", "json")
-    monkeypatch.setattr(logging.getLogger("quire"), "level", logging.NOTSET)
+    monkeypatch.setattr(logging.getLogger("citewell"), "level", logging.NOTSET)
 
     (handler,) = root.handlers
-    assert isinstance(handler.formatter, JsonLines)
+    assert isinstance(handler.formatter, JsonFormatter)
 
 
 async def test_stages_are_sent_as_spans_to_a_collector(tiny: Services) -> None:

@@ -1,9 +1,9 @@
 """What the OpenAPI document says of the service is what it does: schemathesis tries all of it.
 
-The whole service is asked over a real socket, with a key, by made-up requests of every kind:
-right, broken, without a key, with other methods, and in chains. `make test` makes up ten for each
-operation, always the same; `make schemathesis` as many as QUIRE_SCHEMA_EXAMPLES says, and the edge
-of every field. QUIRE_SEED makes up others.
+The whole service is asked over a real socket, with a key, by made-up requests of every kind: right,
+broken, without a key, with other methods, and in chains. `make test` makes up ten for each
+operation, always the same; `make schemathesis` as many as CITEWELL_SCHEMA_EXAMPLES says, and the
+edge of every field. CITEWELL_SEED makes up others.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from quire.api.app import create_app
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.testing import build_services
 from tests.api.live_server import served
 from tests.api.serving import access, limits, new_key, with_settings
 
 HOOKS = Path(__file__).with_name("schema_hooks.py")
-EXAMPLES = int(os.environ.get("QUIRE_SCHEMA_EXAMPLES", "10"))
-SEED = os.environ.get("QUIRE_SEED", "1")
-THOROUGH = "QUIRE_SCHEMA_EXAMPLES" in os.environ
+EXAMPLES = int(os.environ.get("CITEWELL_SCHEMA_EXAMPLES", "10"))
+SEED = os.environ.get("CITEWELL_SEED", "1")
+THOROUGH = "CITEWELL_SCHEMA_EXAMPLES" in os.environ
 PHASES, AT_LEAST = ("coverage,fuzzing,stateful", 2_000) if THOROUGH else ("fuzzing,stateful", 300)
 OFTEN = "1000000/minute"
 COUNTED = limits(per_key=OFTEN, per_session=OFTEN, per_ip=OFTEN, wrong_keys=OFTEN)

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.compose import Services
-from quire.testing import build_services
-from quire.testing.scripted import streams
+from citewell.testing import build_services
+from citewell.testing.scripted import streams
+from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, bearer, new_key, serving
 
 HEALTH_SECONDS = 5.0

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.prose.plain import preview
+from citewell.api.app import create_app
+from citewell.text.plain_text import preview
+from citewell.wiring import Services
 
 MARKUP = re.compile(r"```|~~~|\*\*\w|\w\*\*|\]\(|\]\[|\[\^|\$\$|:::|\| ?:?--|\{#|^#+ |title=")
 QUERIES = (

@@ -10,17 +10,16 @@ import httpx
 import pytest
 from asgi_lifespan import LifespanManager
 
-from quire import errors
-from quire.api.app import create_app
-from quire.api.booklinks import BookLinks
-from quire.api.bookpage import render_page
-from quire.api.problems import STATUS
-from quire.compose import Services
-from quire.domain import Question
-from quire.errors import ModelUnavailable, QuireError
-from quire.events import Event, Started
-from quire.settings import ServeOptions
-from quire.streams.options import StreamOptions
+from citewell import errors
+from citewell.api.app import create_app
+from citewell.api.problems import STATUS_BY_ERROR
+from citewell.api.routes.pages import BookLinks, render_page
+from citewell.domain import Question
+from citewell.errors import CitewellError, ModelUnavailable
+from citewell.events import Event, Started
+from citewell.options import StreamOptions
+from citewell.settings import ServeOptions
+from citewell.wiring import Services
 from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
@@ -47,9 +46,11 @@ def _client(services: Services) -> httpx.AsyncClient:
 
 
 def test_every_error_has_a_status() -> None:
-    tree = {e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, QuireError)}
+    tree = {
+        e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, CitewellError)
+    }
 
-    assert set(STATUS) == tree
+    assert set(STATUS_BY_ERROR) == tree
 
 
 async def test_a_retryable_failure_says_when_to_come_back(tiny: Services) -> None:
@@ -139,7 +140,7 @@ async def test_health_and_readiness(client: httpx.AsyncClient) -> None:
 async def test_not_ready_without_an_index_and_says_what_is_missing(
     tmp_path: Path,
 ) -> None:
-    from quire.testing import build_services
+    from citewell.testing import build_services
 
     services = build_services(tmp_path)
     app = create_app(services)

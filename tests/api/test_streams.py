@@ -8,14 +8,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.domain import Claim
-from quire.errors import AnswerInterrupted, StoreUnavailable, UnknownStream
-from quire.events import Event, Failed, Started, Withheld
-from quire.streams.journal import Batch, Journal
-from quire.streams.live import UNREAD, Streams
-from quire.streams.options import StreamOptions
+from citewell.api.app import create_app
+from citewell.domain import Claim
+from citewell.errors import AnswerInterrupted, StoreUnavailable, UnknownStream
+from citewell.events import Event, Failed, Started, Withheld
+from citewell.options import StreamOptions
+from citewell.storage.stream_log import Batch, StreamLog
+from citewell.streaming.hub import MAX_UNREAD, StreamHub
+from citewell.wiring import Services
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
 from tests.api.serving import access, limits, with_settings
 from tests.api.sse import parse_sse
@@ -69,7 +69,7 @@ async def test_an_answer_in_the_making_says_so_to_its_owner_alone(
     tiny: Services, client: httpx.AsyncClient, gate: asyncio.Event
 ) -> None:
     _, app = _gated(with_settings(tiny, **access(mode="open"), **limits(per_ip="")), gate)
-    me, other = {"X-Quire-Reader": "m" * 22}, {"X-Quire-Reader": "o" * 22}
+    me, other = {"X-Citewell-Reader": "m" * 22}, {"X-Citewell-Reader": "o" * 22}
     async with served(app) as address:
         async with client.stream("POST", f"{address}/chat/stream", json=ASKED, headers=me) as reply:
             texts = reply.aiter_text()
@@ -236,24 +236,24 @@ async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
     async def talks() -> AsyncGenerator[Event, None]:
         nonlocal made
         yield Started("thread", IDENTITY)
-        while made < 3 * UNREAD:
+        while made < 3 * MAX_UNREAD:
             made += 1
             yield SAID
 
-    async with Streams(Journal(url), StreamOptions()) as streams:
+    async with StreamHub(StreamLog(url), StreamOptions()) as streams:
         _, frames = await streams.begin(talks(), _write)
         read = [await anext(frames)]
-        for _ in range(10 * UNREAD):
+        for _ in range(10 * MAX_UNREAD):
             await asyncio.sleep(0)
         ahead = made
         read += [frame async for frame in frames]
 
-    assert ahead <= UNREAD + 1
-    assert [frame.number for frame in read if frame] == list(range(1, 3 * UNREAD + 2))
+    assert ahead <= MAX_UNREAD + 1
+    assert [frame.number for frame in read if frame] == list(range(1, 3 * MAX_UNREAD + 2))
 
 
 async def test_nobody_reads_the_stream_of_another(url: str, gate: asyncio.Event) -> None:
-    async with Streams(Journal(url), StreamOptions()) as streams:
+    async with StreamHub(StreamLog(url), StreamOptions()) as streams:
         _, frames = await streams.begin(_says(gate), _write, owner="ada")
         with pytest.raises(UnknownStream):
             await streams.resume(IDENTITY, 0, owner="bob")
@@ -265,10 +265,10 @@ async def test_a_reader_at_another_process_keeps_the_work_going(
     url: str, gate: asyncio.Event
 ) -> None:
     options = StreamOptions(grace_seconds=1.5)  # five notes of a reader take longer
-    journal = Journal(url)
+    journal = StreamLog(url)
     async with (
-        Streams(Journal(url), options) as here,
-        Streams(journal, options) as there,
+        StreamHub(StreamLog(url), options) as here,
+        StreamHub(journal, options) as there,
     ):
         _, frames = await here.begin(_says(gate), _write)
         await anext(frames)
@@ -289,10 +289,10 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
     url: str, gate: asyncio.Event
 ) -> None:
     options = StreamOptions(keep_alive_seconds=SOON, lost_seconds=60)
-    journal = Journal(url)
+    journal = StreamLog(url)
     async with (
-        Streams(Journal(url), options) as here,
-        Streams(journal, options) as there,
+        StreamHub(StreamLog(url), options) as here,
+        StreamHub(journal, options) as there,
     ):
         _, frames = await here.begin(_says(gate), _write)
         await anext(frames)
@@ -307,10 +307,10 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
 
 async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event) -> None:
     gate.set()
-    async with Streams(Journal(url), StreamOptions(keep_seconds=0)) as streams:
+    async with StreamHub(StreamLog(url), StreamOptions(keep_seconds=0)) as streams:
         _, frames = await streams.begin(_says(gate), _write)
         assert len([frame async for frame in frames]) == 2
-    journal = Journal(url)
+    journal = StreamLog(url)
     await journal.purge(ended=0, begun=0)
     try:
         assert await journal.find(IDENTITY) is None
@@ -321,7 +321,7 @@ async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event)
 
 async def test_more_streams_than_a_statement_takes_values_are_forgotten(url: str) -> None:
     count = 40_000
-    journal = Journal(url)
+    journal = StreamLog(url)
     await journal.open()
     try:
         await journal.write(Batch(begun=[(f"stream-{n}", "") for n in range(count)]))
@@ -336,10 +336,10 @@ async def test_more_streams_than_a_statement_takes_values_are_forgotten(url: str
 async def test_what_follows_a_gap_is_not_told_as_if_nothing_were_missing(
     url: str, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal, failed = Journal(url), asyncio.Event()
-    write = Journal.write
+    journal, failed = StreamLog(url), asyncio.Event()
+    write = StreamLog.write
 
-    async def fails_once(self: Journal, batch: Batch) -> None:
+    async def fails_once(self: StreamLog, batch: Batch) -> None:
         if any(frame.event == "Withheld" for _, frame in batch.frames) and not failed.is_set():
             failed.set()
             raise StoreUnavailable("down")
@@ -352,9 +352,9 @@ async def test_what_follows_a_gap_is_not_told_as_if_nothing_were_missing(
         await failed.wait()
         yield SAID
 
-    monkeypatch.setattr(Journal, "write", fails_once)
+    monkeypatch.setattr(StreamLog, "write", fails_once)
     options = StreamOptions(lost_seconds=1)
-    async with Streams(Journal(url), options) as here, Streams(journal, options) as there:
+    async with StreamHub(StreamLog(url), options) as here, StreamHub(journal, options) as there:
         _, frames = await here.begin(talks(), _write)
         followed = await there.resume(IDENTITY, 0)
         assert followed is not None

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quire.answer.options import AnswerOptions
-from quire.testing import build_services
-from quire.testing.scripted import streams
+from citewell.options import AnswerOptions
+from citewell.testing import build_services
+from citewell.testing.scripted import streams
 from tests.api.serving import ASKED, serving
 
 SEEN = "The Fresnel lens of the tower is made of glass."

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from quire.answer.options import AnswerOptions
-from quire.compose import Services
-from quire.testing import build_services
-from quire.testing.scripted import streams
+from citewell.options import AnswerOptions
+from citewell.testing import build_services
+from citewell.testing.scripted import streams
+from citewell.wiring import Services
 from tests.api.serving import ASKED, limits, serving
 from tests.api.sse import parse_sse
 
@@ -50,7 +50,7 @@ ADDRESSES = [
 
 @pytest.fixture
 def services(tiny_copy: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Services:
-    monkeypatch.setenv("QUIRE_DATABASE_URL", url)
+    monkeypatch.setenv("CITEWELL_DATABASE_URL", url)
     return build_services(tiny_copy)
 
 

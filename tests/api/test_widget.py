@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quire.api.widget import widget_paths
-from quire.compose import Services
-from quire.testing import build_services
+from citewell.api.routes.static import widget_paths
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, bearer, new_key, serving
 from tests.api.sse import parse_sse
 

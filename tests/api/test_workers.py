@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder
 from tests.api.live_server import ASKED, Seen, listening, numbers, read_some
 from tests.api.sse import parse_sse
 
@@ -43,7 +43,7 @@ def start(tiny_book: Path, tmp_path: Path) -> Iterator[Start]:
     def one(**settings: str) -> Worker:
         gate = tmp_path / f"gate{len(started)}"
         os.mkfifo(gate)
-        environment = {**os.environ, **settings, "QUIRE_DATA_DIR": str(data)}
+        environment = {**os.environ, **settings, "CITEWELL_DATA_DIR": str(data)}
         environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
         with listening() as opened:
             number = opened.fileno()
@@ -70,7 +70,7 @@ async def _resume(client: httpx.AsyncClient, worker: Worker, last: str) -> list[
 
 
 async def test_a_stream_begun_at_one_process_goes_on_at_another(start: Start, url: str) -> None:
-    here, there = (start(QUIRE_DATABASE_URL=url) for _ in range(2))
+    here, there = (start(CITEWELL_DATABASE_URL=url) for _ in range(2))
     async with httpx.AsyncClient(timeout=BOUND) as client:
         before = await read_some(client, f"{here.address}/chat/stream", 2)
         # Reading there what was sent before the cut tells that both know the stream.
@@ -101,7 +101,7 @@ async def test_a_finished_stream_outlives_its_process(start: Start) -> None:
 
 async def test_the_reader_of_a_killed_process_is_told_so(start: Start, url: str) -> None:
     here, there = (
-        start(QUIRE_DATABASE_URL=url, QUIRE_STREAM__LOST_SECONDS="0.5") for _ in range(2)
+        start(CITEWELL_DATABASE_URL=url, CITEWELL_STREAM__LOST_SECONDS="0.5") for _ in range(2)
     )
     async with httpx.AsyncClient(timeout=BOUND) as client:
         before = await read_some(client, f"{here.address}/chat/stream", 2)
@@ -132,7 +132,7 @@ async def test_a_process_told_to_stop_lets_its_streams_finish(start: Start) -> N
 
 
 async def test_a_process_told_to_stop_does_not_wait_for_ever(start: Start) -> None:
-    here = start(QUIRE_STREAM__DRAIN_SECONDS="0.2")
+    here = start(CITEWELL_STREAM__DRAIN_SECONDS="0.2")
     async with (
         httpx.AsyncClient(timeout=BOUND) as client,
         client.stream("POST", f"{here.address}/chat/stream", json=ASKED) as reply,

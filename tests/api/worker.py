@@ -16,10 +16,10 @@ from pathlib import Path
 
 import uvicorn
 
-from quire.api.app import create_app
-from quire.compose import with_cache
-from quire.settings import Settings
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.settings import Settings
+from citewell.testing import build_services
+from citewell.wiring import with_cache
 from tests.api.live_server import Gated
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from quire.index.embed import GraniteEmbedder
-from quire.index.granite import prepare_granite
+from citewell.models.embedder import GraniteEmbedder, prepare_granite
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 SCRIPT = '''\
@@ -77,7 +76,7 @@ def test_without_the_book_the_comparison_says_what_is_missing(peer: Any, tmp_pat
 
     assert done.exit_code == 0
     assert "Skipped" in done.output
-    assert "QUIRE_SHARED" in done.output
+    assert "CITEWELL_SHARED" in done.output
 
 
 def test_a_page_counts_where_the_right_one_is_among_the_passages(peer: Any) -> None:
@@ -161,7 +160,7 @@ def test_the_memory_of_a_peer_is_its_own_and_not_that_of_whoever_started_it(peer
     assert 5 < float(done.stdout) < 150
 
 
-def test_peers_embed_by_the_same_weights_as_quire(
+def test_peers_embed_by_the_same_weights_as_citewell(
     peer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ["What is a lens?", "A lens bends light. " * 30, "Lamp"]

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.browser.reader import Reader, opened
-from tests.browser.services import Service, publishable_key, quire_serve
+from tests.browser.services import Service, citewell_serve, publishable_key
 from tests.browser.site import plain_site, served
 
 
@@ -50,7 +50,7 @@ def site(site_folder: Path) -> Iterator[str]:
 async def service(book_folder: Path, site: str, site_folder: Path) -> AsyncIterator[Service]:
     """The service as an operator runs it, with a key for the pages of the site."""
     key = await publishable_key(book_folder, site)
-    async with quire_serve(book_folder) as service:
+    async with citewell_serve(book_folder) as service:
         plain_site(book_folder, site_folder, service.address, key)
         yield service
 

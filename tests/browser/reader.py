@@ -16,7 +16,7 @@ PATIENCE = 30_000
 HIGHLIGHTED = """() => {
   const ranges = [...CSS.highlights.values()].flatMap((one) => [...one]);
   const boxes = ranges.flatMap((range) => [...range.getClientRects()]);
-  const chat = document.querySelector("quire-chat").shadowRoot.querySelector("dialog");
+  const chat = document.querySelector("citewell-chat").shadowRoot.querySelector("dialog");
   const panel = chat.getBoundingClientRect();
   const apart = (box) => box.right <= panel.left || panel.right <= box.left ||
     box.bottom <= panel.top || panel.bottom <= box.top || !panel.width;

@@ -11,21 +11,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from quire.access.keys import make_key
-from quire.api.app import create_app
-from quire.compose import Services, build_keys
-from quire.domain import Claim, Question
-from quire.events import Done, Event, Retrieved, Sentence, Started
-from quire.settings import Settings
+from citewell.api.app import create_app
+from citewell.domain import Claim, Question
+from citewell.events import Done, Event, Retrieved, Sentence, Started
+from citewell.settings import Settings
+from citewell.storage.keys import make_key
+from citewell.wiring import Services, build_keys
 from tests.api.live_server import served
 from tests.verify.samples import SURE, answer_of, claim_of, hit_of
 
 BOUND = 120
-UNLIMITED = {"QUIRE_LIMITS__PER_IP": "", "QUIRE_LIMITS__PER_SESSION": ""}
+UNLIMITED = {"CITEWELL_LIMITS__PER_IP": "", "CITEWELL_LIMITS__PER_SESSION": ""}
 
 
 class Service:
-    """`quire serve` over a data folder, as an operator runs it."""
+    """`citewell serve` over a data folder, as an operator runs it."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -36,8 +36,8 @@ class Service:
     async def start(self) -> None:
         """Start it; at a free port, and later at the same again."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "quire", "serve", "--port", self._port),
-            env={**os.environ, **UNLIMITED, "QUIRE_DATA_DIR": str(self._data), "COLUMNS": "200"},
+            *(sys.executable, "-m", "citewell", "serve", "--port", self._port),
+            env={**os.environ, **UNLIMITED, "CITEWELL_DATA_DIR": str(self._data), "COLUMNS": "200"},
             stderr=asyncio.subprocess.PIPE,
         )
         self.address = await asyncio.wait_for(_address(self._process), BOUND)
@@ -51,7 +51,7 @@ class Service:
 
 
 @asynccontextmanager
-async def quire_serve(data: Path) -> AsyncIterator[Service]:
+async def citewell_serve(data: Path) -> AsyncIterator[Service]:
     """Serve a data folder."""
     service = Service(data)
     await service.start()

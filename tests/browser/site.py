@@ -10,12 +10,11 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-from quire.api.booklinks import BookLinks
-from quire.api.bookpage import render_page
-from quire.api.page import STATIC
-from quire.compose import build_library
-from quire.domain import Heading
-from quire.settings import Settings
+from citewell.api.routes.pages import BookLinks, render_page
+from citewell.api.routes.static import STATIC_DIR
+from citewell.domain import Heading
+from citewell.settings import Settings
+from citewell.wiring import build_library
 
 EMBEDDING = Path(__file__).parents[2] / "docs" / "embedding" / "README.md"
 
@@ -67,7 +66,7 @@ def plain_site(data: Path, folder: Path, server: str, key: str) -> None:
         page = folder / f"{urlsplit(address).path.strip('/').partition('/')[2] or 'index'}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(render_page(chunks, links).replace("</head>", head, 1), "utf-8")
-    shutil.copy(STATIC / "book.css", folder)
+    shutil.copy(STATIC_DIR / "book.css", folder)
     library.close()
 
 
@@ -77,7 +76,7 @@ def policy(server: str) -> str:
         r"```text\nContent-Security-Policy: (.+?)\n```", EMBEDDING.read_text("utf-8"), re.S
     )
     assert said
-    return " ".join(said[1].split()).replace("https://quire.example", server)
+    return " ".join(said[1].split()).replace("https://citewell.example", server)
 
 
 def _passages(headings: Sequence[Heading]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from quire.domain import Citation, Claim, VerdictKind
-from quire.testing import build_services
+from citewell.domain import Citation, Claim, VerdictKind
+from citewell.testing import build_services
 from tests.browser.reader import hosted
 from tests.browser.services import Script, scripted_service
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, expect
 
-from quire.compose import build_feedback, build_threads
-from quire.settings import Settings
+from citewell.settings import Settings
+from citewell.wiring import build_feedback, build_threads
 from tests.browser.reader import Reader, opened
 from tests.browser.services import Service
 

@@ -16,12 +16,12 @@ from tests.browser.services import Service, publishable_key
 from tests.browser.site import served
 from tests.browser.test_chat import AMCL, SAID
 from tests.browser.test_everyone import is_dark
-from tests.ingest.node_sites import build_site, sample_files
+from tests.ingest.formats.node_sites import build_site, sample_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.node]
 PLUGIN = Path(__file__).parents[2] / "integrations" / "docusaurus"
-SERVER, KEY = "https://quire.example", "qk_of_the_site"
-LINE = f"plugins: [['docusaurus-plugin-quire', {{server: '{SERVER}', key: '{KEY}'}}]],"
+SERVER, KEY = "https://citewell.example", "cw_of_the_site"
+LINE = f"plugins: [['docusaurus-plugin-citewell', {{server: '{SERVER}', key: '{KEY}'}}]],"
 CHAT = f"//script[@type='module' and @src='{SERVER}/widget.js' and @data-key='{KEY}']"
 
 
@@ -30,7 +30,7 @@ def with_plugin(line: str) -> dict[str, str]:
     files = sample_files()
     config = files["docusaurus.config.ts"]
     files["docusaurus.config.ts"] = config.replace("  presets: [", f"  {line}\n  presets: [", 1)
-    installed = "node_modules/docusaurus-plugin-quire"
+    installed = "node_modules/docusaurus-plugin-citewell"
     return files | {
         f"{installed}/{name}": (PLUGIN / name).read_text("utf-8")
         for name in ("package.json", "index.js", "index.d.ts")
@@ -128,9 +128,9 @@ async def toggle_dark(reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("plugins: ['docusaurus-plugin-quire'],", "needs `server`"),
+        ("plugins: ['docusaurus-plugin-citewell'],", "needs `server`"),
         (
-            f"plugins: [['docusaurus-plugin-quire', {{server: '{SERVER}', ky: 'x'}}]],",
+            f"plugins: [['docusaurus-plugin-citewell', {{server: '{SERVER}', ky: 'x'}}]],",
             "no option ky",
         ),
     ],

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from quire.testing import build_services
+from citewell.testing import build_services
 from tests.browser.reader import Reader, hosted, opened
 from tests.browser.services import Script, Service, scripted_service
 from tests.browser.test_chat import AMCL, SAID
 
 WIDER_THAN_SCREEN = "document.scrollingElement.scrollWidth > innerWidth"
 CUT_OFF = """
-  [...document.querySelector("quire-chat").shadowRoot.querySelectorAll("button, textarea, p, a")]
+  [...document.querySelector("citewell-chat").shadowRoot.querySelectorAll("button, textarea, p, a")]
     .filter((one) => one.checkVisibility() && !one.closest(".unseen, .clip"))
     .map((one) => [one.outerHTML.slice(0, 120), one.getBoundingClientRect()])
     .filter(([, box]) => box.width && (box.left < 0 || box.right > innerWidth + 1))
@@ -23,7 +23,7 @@ CUT_OFF = """
 SELECT_FIRST = "getSelection().selectAllChildren(document.querySelector('main p, article p, p'))"
 PANEL = """
   getComputedStyle(
-    document.querySelector("quire-chat").shadowRoot.querySelector("dialog")
+    document.querySelector("citewell-chat").shadowRoot.querySelector("dialog")
   ).backgroundColor
 """
 
@@ -176,7 +176,7 @@ async def test_the_chat_speaks_the_languages_of_readers(
         scripted_service(build_services(tiny_copy), script) as address,
         hosted(chromium, address, options) as reader,
     ):
-        await reader.page.locator("quire-chat").get_by_role("button").first.click()
+        await reader.page.locator("citewell-chat").get_by_role("button").first.click()
         assert await reader.panel.evaluate("(one) => getComputedStyle(one).direction") == direction
         assert await reader.panel.evaluate("(one) => one.closest('[lang]').lang") == language
         await reader.look(f"language-{language}")

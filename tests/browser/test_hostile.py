@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, expect
 
-from quire.testing import build_services
+from citewell.testing import build_services
 from tests.browser.reader import Reader, hosted
 from tests.browser.services import Script, scripted_service
 
@@ -17,7 +17,7 @@ ALLOWED = (
     "a b blockquote br code div em hr i li ol p pre s span strong table tbody td th thead tr ul"
 )
 HARM = """(allowed) => {
-  const answer = document.querySelector("quire-chat").shadowRoot.querySelector("[part=answer]");
+  const answer = document.querySelector("citewell-chat").shadowRoot.querySelector("[part=answer]");
   // Buttons that copy code are the chat's own.
   const all = [...answer.querySelectorAll("*")].filter((one) => !one.closest(".code button"));
   const prose = all.filter((one) => !one.closest("math, .katex-error"));

@@ -14,20 +14,20 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from quire.domain import Chunk
-from quire.index.qdrant import EdgeIndex
-from quire.ingest.pipeline import ingest
-from quire.prose.sentences import Span, split_spans
-from quire.testing import HashEmbedder, build_services
-from quire.verify.links import SentenceLinks
+from citewell.citations.text_fragments import DeepLinker
+from citewell.domain import Chunk
+from citewell.index.qdrant_local import EdgeIndex
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
+from citewell.text.sentences import Span, split_spans
 from tests.browser.chromium import Chromium, running
 from tests.browser.site import served
 from tests.conftest import SAMPLE
-from tests.ingest.node_sites import build_site, sample_files
+from tests.ingest.formats.node_sites import build_site, sample_files
 
 pytestmark = pytest.mark.browser
-BUILT = os.environ.get("QUIRE_BUILT_SITE")
-SEED = int(os.environ.get("QUIRE_SEED", "1"))
+BUILT = os.environ.get("CITEWELL_BUILT_SITE")
+SEED = int(os.environ.get("CITEWELL_SEED", "1"))
 SENTENCES = 200
 BASE = "/physical-ai/"
 """Where the configuration of the sample book puts it."""
@@ -44,7 +44,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture(scope="session")
 def built_sample() -> Path:
-    """The sample book as Docusaurus builds it, from QUIRE_BUILT_SITE or built here."""
+    """The sample book as Docusaurus builds it, from CITEWELL_BUILT_SITE or built here."""
     if BUILT:
         return Path(BUILT)
     return build_site("sample", sample_files()) / "build"
@@ -116,7 +116,7 @@ def letters(source: str) -> str:
 def test_the_highlighted_text_is_the_cited_sentence(
     chromium: Chromium, built_sample: Path, sample_index: EdgeIndex, scripts: bool, beyond: str
 ) -> None:
-    links = SentenceLinks()
+    links = DeepLinker()
     shown, hidden = sentences(sample_index, built_sample, beyond)
     wrong: list[str] = []
     again = 0

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Locator, LocatorAssertions, expect
 
-from quire.api.app import create_app
-from quire.compose import build
-from quire.settings import Settings
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.settings import Settings
+from citewell.testing import build_services
+from citewell.wiring import wire_services
 from tests.api.live_server import served
 from tests.api.serving import new_key, with_settings
 from tests.browser.reader import Reader, opened
@@ -21,7 +21,7 @@ from tests.browser.test_everyone import PHONE, WIDER_THAN_SCREEN, reach
 @pytest.fixture(scope="module")
 async def address(sample_data: Path) -> AsyncIterator[str]:
     """The service on loopback over the sample book, where no key is needed."""
-    async with served(create_app(build(Settings(data_dir=sample_data)))) as address:
+    async with served(create_app(wire_services(Settings(data_dir=sample_data)))) as address:
         yield address
 
 
@@ -195,7 +195,7 @@ async def test_where_a_key_is_needed_the_page_asks_for_it_and_keeps_it_for_the_t
         door = page.page.get_by_role("dialog", name="Enter your access key")
         await expect(door).to_be_visible()
         await page.look("reader-door")
-        await door.get_by_label("Key").fill("qk_guessed")
+        await door.get_by_label("Key").fill("cw_guessed")
         await door.get_by_role("button", name="Open the book").click()
         await expect(door).to_contain_text("That key didn’t work.")
         await door.get_by_label("Key").fill(key)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from quire.api.app import create_app
-from quire.compose import Services
-from quire.testing import build_services
+from citewell.api.app import create_app
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api.live_server import served
 from tests.api.serving import limits, with_settings
 from tests.browser.reader import Reader, hosted

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from quire.testing import build_services
+from citewell.testing import build_services
 from tests.browser.reader import hosted
 from tests.browser.services import Script, scripted_service
 
@@ -18,8 +18,8 @@ BYTES, WORK_MS, TASK_MS = 64_000, 500, 50
 Say = Callable[[str], None]
 TRACED = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"]
 USABLE = """async () => {
-  await customElements.whenDefined("quire-chat");
-  const chat = document.querySelector("quire-chat");
+  await customElements.whenDefined("citewell-chat");
+  const chat = document.querySelector("citewell-chat");
   await chat.updateComplete;
   chat.shadowRoot.querySelector("button").getBoundingClientRect();
   return performance.now();

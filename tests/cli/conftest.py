@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quire.cli import main
+from citewell.cli import main
 
 
 @dataclass
@@ -17,17 +17,17 @@ class Run:
     stderr: str
 
 
-Quire = Callable[..., Run]
+Citewell = Callable[..., Run]
 
 
 @pytest.fixture
-def quire(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Quire:
+def citewell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Citewell:
     """Run a command as the console script does, within this process."""
 
     def run(*arguments: str, data: Path, **more: str) -> Run:
-        for name, value in {"QUIRE_DATA_DIR": str(data), "COLUMNS": "200", **more}.items():
+        for name, value in {"CITEWELL_DATA_DIR": str(data), "COLUMNS": "200", **more}.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["quire", *arguments])
+        monkeypatch.setattr(sys, "argv", ["citewell", *arguments])
         capsys.readouterr()
         try:
             main()

@@ -1,10 +1,10 @@
 import asyncio
 from pathlib import Path
 
-from quire.compose import build_threads
-from quire.conversation import Message
-from quire.settings import Settings
-from tests.cli.conftest import Quire
+from citewell.conversation import Message
+from citewell.settings import Settings
+from citewell.wiring import build_threads
+from tests.cli.conftest import Citewell
 from tests.verify.samples import NOON, answer_of, claim_of
 
 
@@ -27,11 +27,11 @@ async def _log(data: Path) -> None:
     await threads.close()
 
 
-def test_flagged_answers_are_listed_with_what_was_wrong(quire: Quire, tmp_path: Path) -> None:
+def test_flagged_answers_are_listed_with_what_was_wrong(citewell: Citewell, tmp_path: Path) -> None:
     asyncio.run(_log(tmp_path))
 
-    flagged = quire("answers", "--flagged", data=tmp_path).stdout
-    checked = quire("answers", "--state", "validated", data=tmp_path).stdout
+    flagged = citewell("answers", "--flagged", data=tmp_path).stdout
+    checked = citewell("answers", "--state", "validated", data=tmp_path).stdout
 
     assert "Fog 1?" in flagged
     assert "not in the book: Fog is dry." in flagged
@@ -39,8 +39,8 @@ def test_flagged_answers_are_listed_with_what_was_wrong(quire: Quire, tmp_path: 
     assert "Fog 0?" in checked
 
 
-def test_where_nothing_is_flagged_it_says_so(quire: Quire, tmp_path: Path) -> None:
-    run = quire("answers", "--flagged", data=tmp_path)
+def test_where_nothing_is_flagged_it_says_so(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("answers", "--flagged", data=tmp_path)
 
     assert (run.returncode, run.stdout) == (0, "")
     assert "none" in run.stderr

@@ -1,15 +1,17 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 from tests.cli.test_bench_retrieval import write_set
 
 
-def test_what_is_said_of_answers_is_compared_with_the_truth(quire: Quire, tmp_path: Path) -> None:
+def test_what_is_said_of_answers_is_compared_with_the_truth(
+    citewell: Citewell, tmp_path: Path
+) -> None:
     folder = write_set(tmp_path / "lamps")
     out = tmp_path / "reports"
 
-    run = quire(
+    run = citewell(
         "bench", "confidence", str(folder), "--out", str(out), data=tmp_path / "data", COLUMNS="80"
     )
 

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 from tests.conftest import SAMPLE
 
 ITEMS = SAMPLE.parent.parent / "evals" / "adversarial" / "physical-ai.jsonl"
@@ -26,10 +26,10 @@ def write_set(folder: Path) -> Path:
     return folder
 
 
-def test_a_labelled_set_is_measured_and_reported(quire: Quire, tmp_path: Path) -> None:
+def test_a_labelled_set_is_measured_and_reported(citewell: Citewell, tmp_path: Path) -> None:
     folder, out = write_set(tmp_path / "lamps"), tmp_path / "reports"
 
-    run = quire(
+    run = citewell(
         "bench", "grounding", str(folder), "--limit", "12", "--out", str(out), data=tmp_path
     )
 
@@ -45,17 +45,17 @@ def test_a_labelled_set_is_measured_and_reported(quire: Quire, tmp_path: Path) -
     assert "of this very set" in page
 
 
-def test_sets_are_looked_for_in_the_shared_folder(quire: Quire, tmp_path: Path) -> None:
-    run = quire("bench", "grounding", data=tmp_path, QUIRE_SHARED=str(tmp_path / "shared"))
+def test_sets_are_looked_for_in_the_shared_folder(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("bench", "grounding", data=tmp_path, CITEWELL_SHARED=str(tmp_path / "shared"))
 
     assert run.returncode != 0
     assert "holds no sets" in run.stderr
 
 
 def test_altered_claims_are_reported_for_each_half(
-    quire: Quire, sample_data: Path, tmp_path: Path
+    citewell: Citewell, sample_data: Path, tmp_path: Path
 ) -> None:
-    run = quire(
+    run = citewell(
         "bench", "adversarial", str(ITEMS), "--show", "--out", str(tmp_path), data=sample_data
     )
 
@@ -66,15 +66,15 @@ def test_altered_claims_are_reported_for_each_half(
 
 
 def test_a_lying_model_fails_the_run_only_where_too_much_of_it_is_shown(
-    quire: Quire, sample_data: Path, tmp_path: Path
+    citewell: Citewell, sample_data: Path, tmp_path: Path
 ) -> None:
     lines = [line for line in ITEMS.read_text("utf-8").splitlines() if PAGE in line]
     path = tmp_path / "lies.jsonl"
     path.write_text("\n".join(lines[:8]), "utf-8")
     command = ("bench", "scripted", str(path), "--out", str(tmp_path / "reports"), "--at-most")
 
-    fine = quire(*command, "1", data=sample_data)
-    strict = quire(*command, "-1", data=sample_data)
+    fine = citewell(*command, "1", data=sample_data)
+    strict = citewell(*command, "-1", data=sample_data)
 
     assert (fine.returncode, strict.returncode) == (0, 1), fine.stderr
     assert "shown without a verdict: 0" in fine.stdout

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 
 PAGES = {
     "lens": "A lens bends the light. Its glass is ground by hand.",
@@ -27,7 +27,7 @@ def write_set(folder: Path) -> Path:
 
 
 def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     for name in ("first", "second"):
         write_set(tmp_path / "shared" / "data" / "retrieval" / name)
@@ -35,9 +35,9 @@ def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
     (tmp_path / "shared" / "data" / "BASELINES.json").write_text(json.dumps(floors), "utf-8")
     out = tmp_path / "reports"
 
-    run = quire(
+    run = citewell(
         "bench", "retrieval", "--out", str(out), data=tmp_path / "data",
-        QUIRE_SHARED=str(tmp_path / "shared"), COLUMNS="80",
+        CITEWELL_SHARED=str(tmp_path / "shared"), COLUMNS="80",
     )  # fmt: skip
 
     assert run.returncode == 0, run.stderr
@@ -57,8 +57,8 @@ def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
     assert "│" not in run.stdout
 
 
-def test_a_set_that_is_not_there_is_named(quire: Quire, tmp_path: Path) -> None:
-    run = quire("bench", "retrieval", "none", data=tmp_path)
+def test_a_set_that_is_not_there_is_named(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("bench", "retrieval", "none", data=tmp_path)
 
     assert run.returncode != 0
     assert "holds corpus.jsonl" in run.stderr

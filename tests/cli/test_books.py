@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.index.revision import current_revision
-from quire.testing import write_tiny_book
-from tests.cli.conftest import Quire
+from citewell.index.revision import current_revision
+from citewell.testing import write_tiny_book
+from tests.cli.conftest import Citewell
 
 HORNS = "# Horns\n\nThe fog horn sounds twice a minute because sailors cannot see the light.\n"
 
@@ -16,9 +16,9 @@ HORNS = "# Horns\n\nThe fog horn sounds twice a minute because sailors cannot se
 @pytest.fixture(scope="module")
 def two_books(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with two books, embedded by the real model, to be read only."""
-    from quire.compose import books_folder, build_embedder
-    from quire.ingest.pipeline import ingest
-    from quire.settings import Settings
+    from citewell.ingest.pipeline import ingest
+    from citewell.settings import Settings
+    from citewell.wiring import books_folder, build_embedder
 
     data = tmp_path_factory.mktemp("two-books")
     (data / "models").symlink_to(sample_data / "models")
@@ -30,9 +30,11 @@ def two_books(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return data
 
 
-def test_the_books_are_listed_with_what_they_are_made_of(quire: Quire, two_books: Path) -> None:
-    shown = quire("books", data=two_books)
-    listed = json.loads(quire("books", "--json", data=two_books).stdout)
+def test_the_books_are_listed_with_what_they_are_made_of(
+    citewell: Citewell, two_books: Path
+) -> None:
+    shown = citewell("books", data=two_books)
+    listed = json.loads(citewell("books", "--json", data=two_books).stdout)
 
     assert shown.returncode == 0
     assert "tiny: The Tiny Book\n  docusaurus, 3 pages, 4 chunks" in shown.stdout
@@ -41,10 +43,10 @@ def test_the_books_are_listed_with_what_they_are_made_of(quire: Quire, two_books
     assert all(line["bytes"] > 10_000 for line in listed)
 
 
-def test_a_question_is_about_the_book_that_is_named(quire: Quire, two_books: Path) -> None:
-    both = quire("search", "What sounds in fog?", data=two_books)
-    horns = quire("search", "What sounds in fog?", "--book", "horns", data=two_books)
-    tiny = quire("search", "What sounds in fog?", "--book", "tiny", data=two_books)
+def test_a_question_is_about_the_book_that_is_named(citewell: Citewell, two_books: Path) -> None:
+    both = citewell("search", "What sounds in fog?", data=two_books)
+    horns = citewell("search", "What sounds in fog?", "--book", "horns", data=two_books)
+    tiny = citewell("search", "What sounds in fog?", "--book", "tiny", data=two_books)
 
     assert both.returncode == 1
     assert "Say which book is meant. Known: horns, tiny." in both.stderr
@@ -53,7 +55,7 @@ def test_a_question_is_about_the_book_that_is_named(quire: Quire, two_books: Pat
 
 
 def test_a_book_is_ingested_under_the_name_it_is_given(
-    quire: Quire, two_books: Path, tmp_path: Path
+    citewell: Citewell, two_books: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
     data.mkdir()
@@ -61,42 +63,42 @@ def test_a_book_is_ingested_under_the_name_it_is_given(
     book = write_tiny_book(tmp_path / "sources")
 
     for name in ("one", "two"):
-        assert quire("ingest", str(book), "--book", name, data=data).returncode == 0
+        assert citewell("ingest", str(book), "--book", name, data=data).returncode == 0
 
-    listed = json.loads(quire("books", "--json", data=data).stdout)
+    listed = json.loads(citewell("books", "--json", data=data).stdout)
     assert [line["book"] for line in listed] == ["one", "two"]
 
 
-def test_a_removed_book_is_gone(quire: Quire, two_books: Path, tmp_path: Path) -> None:
+def test_a_removed_book_is_gone(citewell: Citewell, two_books: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    quire("export", "horns", "horns.quire", data=two_books)
-    quire("import", "horns.quire", data=data)
+    citewell("export", "horns", "horns.citewell", data=two_books)
+    citewell("import", "horns.citewell", data=data)
 
-    removed = quire("books", "remove", "horns", data=data)
+    removed = citewell("books", "remove", "horns", data=data)
 
     assert "Removed 'horns'" in removed.stderr
     assert list((data / "books").iterdir()) == []
     assert not any(HORNS.encode()[9:40] in f.read_bytes() for f in data.rglob("*") if f.is_file())
-    asked = quire("search", "fog", "--book", "horns", data=data)
+    asked = citewell("search", "fog", "--book", "horns", data=data)
     assert "There is no book 'horns'." in asked.stderr
 
 
 def test_a_book_is_carried_to_another_data_folder_in_one_file(
-    quire: Quire, two_books: Path, tmp_path: Path
+    citewell: Citewell, two_books: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
 
-    exported = quire("export", "tiny", "tiny.quire", data=two_books)
-    again = quire("export", "tiny", "tiny.quire", data=two_books)
-    forced = quire("export", "tiny", "tiny.quire", "--force", data=two_books)
-    imported = quire("import", "tiny.quire", data=data)
+    exported = citewell("export", "tiny", "tiny.citewell", data=two_books)
+    again = citewell("export", "tiny", "tiny.citewell", data=two_books)
+    forced = citewell("export", "tiny", "tiny.citewell", "--force", data=two_books)
+    imported = citewell("import", "tiny.citewell", data=data)
 
     assert (exported.returncode, again.returncode, forced.returncode) == (0, 1, 0)
-    assert "tiny.quire exists; --force replaces it." in again.stderr
+    assert "tiny.citewell exists; --force replaces it." in again.stderr
     assert imported.returncode == 0, imported.stderr
     assert "3 pages, 4 sections, 4 chunks" in imported.stderr
     (data / "models").symlink_to(two_books / "models")
-    found = quire("search", "What saves glass?", data=data)
+    found = citewell("search", "What saves glass?", data=data)
     assert "Fresnel" in found.stdout
 
 
@@ -106,15 +108,15 @@ def test_a_book_is_carried_to_another_data_folder_in_one_file(
         (("books", "remove", "gone"), "There is no book 'gone'. Known: horns, tiny."),
         (("books", "remove", "../books"), "There is no book '../books'."),
         (("books", "report", "gone"), "There is no book 'gone'."),
-        (("export", "gone", "x.quire"), "There is no book 'gone'. Known: horns, tiny."),
+        (("export", "gone", "x.citewell"), "There is no book 'gone'. Known: horns, tiny."),
         (("export", "tiny", "no/folder/x"), "no/folder/x cannot be written"),
-        (("import", "gone.quire"), "gone.quire cannot be read: No such file or directory."),
+        (("import", "gone.citewell"), "gone.citewell cannot be read: No such file or directory."),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
-    quire: Quire, two_books: Path, arguments: tuple[str, ...], sentence: str
+    citewell: Citewell, two_books: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    run = quire(*arguments, data=two_books)
+    run = citewell(*arguments, data=two_books)
 
     assert run.returncode == 1
     assert sentence in run.stderr
@@ -122,30 +124,32 @@ def test_what_cannot_be_done_is_one_sentence(
 
 
 def test_a_book_that_is_damaged_is_listed_as_such(
-    quire: Quire, two_books: Path, tmp_path: Path
+    citewell: Citewell, two_books: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    quire("export", "horns", "horns.quire", data=two_books)
-    quire("import", "horns.quire", data=data)
+    citewell("export", "horns", "horns.citewell", data=two_books)
+    citewell("import", "horns.citewell", data=data)
     folder = current_revision(data / "books" / "horns")
     assert folder
     (folder / "manifest.json").write_text("{")
 
-    listed = quire("books", data=data)
+    listed = citewell("books", data=data)
 
     assert listed.returncode == 1
     assert "horns: damaged or of another version; ingest it again." in listed.stderr
-    assert quire("books", "remove", "horns", data=data).returncode == 0
+    assert citewell("books", "remove", "horns", data=data).returncode == 0
 
 
-def test_an_empty_data_folder_says_so(quire: Quire, tmp_path: Path) -> None:
-    run = quire("books", data=tmp_path / "none")
+def test_an_empty_data_folder_says_so(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("books", data=tmp_path / "none")
 
     assert run.returncode == 0
     assert "No book has been ingested" in run.stderr
 
 
-def test_what_was_noticed_can_be_read_again(quire: Quire, two_books: Path, tmp_path: Path) -> None:
+def test_what_was_noticed_can_be_read_again(
+    citewell: Citewell, two_books: Path, tmp_path: Path
+) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "models").symlink_to(two_books / "models")
@@ -155,10 +159,10 @@ def test_what_was_noticed_can_be_read_again(quire: Quire, two_books: Path, tmp_p
     (pages / "bare.md").write_text("# Bare\n")
     (pages / "broken.md").write_text("<!-- open")
 
-    run = quire("ingest", str(pages), "--json", data=data)
-    shown = quire("books", "report", "pages", data=data)
-    whole = quire("books", "report", "pages", "--verbose", data=data)
-    stored = quire("books", "report", "pages", "--json", data=data)
+    run = citewell("ingest", str(pages), "--json", data=data)
+    shown = citewell("books", "report", "pages", data=data)
+    whole = citewell("books", "report", "pages", "--verbose", data=data)
+    stored = citewell("books", "report", "pages", "--json", data=data)
 
     assert run.returncode == 3
     assert json.loads(run.stdout) == json.loads(stored.stdout)

@@ -11,16 +11,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quire.cli import COMMANDS
-from quire.testing import write_tiny_book
-from tests.cli.conftest import Quire
+from citewell.cli import COMMANDS
+from citewell.testing import write_tiny_book
+from tests.cli.conftest import Citewell
 from tests.conftest import SAMPLE
 
 
 def test_help_lists_every_command_and_loads_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.argv = ['quire', '--help']\n"
-        "from quire.cli import main\n"
+        "import sys; sys.argv = ['citewell', '--help']\n"
+        "from citewell.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'agents', 'openai', 'onnxruntime', 'qdrant_edge', 'tokenizers', 'sqlalchemy'}\n"
@@ -35,17 +35,17 @@ def test_help_lists_every_command_and_loads_nothing_heavy(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(quire: Quire, name: str, tmp_path: Path) -> None:
-    run = quire(name, "--help", data=tmp_path)
+def test_every_command_explains_itself(citewell: Citewell, name: str, tmp_path: Path) -> None:
+    run = citewell(name, "--help", data=tmp_path)
 
     assert run.returncode == 0
     assert "Usage:" in run.stdout
 
 
 def test_a_covered_question_is_answered_with_sources_and_quotes(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
-    run = quire("ask", "What is AMCL?", data=sample_data)
+    run = citewell("ask", "What is AMCL?", data=sample_data)
 
     assert run.returncode == 0, run.stderr
     assert "particle filter" in run.stdout
@@ -54,15 +54,15 @@ def test_a_covered_question_is_answered_with_sources_and_quotes(
     assert ":~:text=" in run.stdout
 
 
-def test_an_uncovered_question_is_refused(quire: Quire, sample_data: Path) -> None:
-    run = quire("ask", "How do I bake sourdough bread?", data=sample_data)
+def test_an_uncovered_question_is_refused(citewell: Citewell, sample_data: Path) -> None:
+    run = citewell("ask", "How do I bake sourdough bread?", data=sample_data)
 
     assert run.returncode == 0
     assert "I couldn't find that in the book." in run.stdout
 
 
-def test_search_shows_passages_and_respects_filters(quire: Quire, sample_data: Path) -> None:
-    run = quire("search", "rate", "--chapter", "Safety", "--top-k", "2", data=sample_data)
+def test_search_shows_passages_and_respects_filters(citewell: Citewell, sample_data: Path) -> None:
+    run = citewell("search", "rate", "--chapter", "Safety", "--top-k", "2", data=sample_data)
 
     assert run.returncode == 0
     places = re.findall(r"^\d\. (.+)$", run.stdout, re.M)
@@ -80,9 +80,9 @@ def test_search_shows_passages_and_respects_filters(quire: Quire, sample_data: P
     ],
 )
 def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
-    quire: Quire, sample_data: Path, said: tuple[str, ...]
+    citewell: Citewell, sample_data: Path, said: tuple[str, ...]
 ) -> None:
-    run = quire("search", "rate", *said, "--top-k", "2", data=sample_data)
+    run = citewell("search", "rate", *said, "--top-k", "2", data=sample_data)
 
     places = re.findall(r"^\d\. (.+)$", run.stdout, re.M)
     assert len(places) == 2
@@ -90,27 +90,27 @@ def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
 
 
 def test_follow_ups_of_a_set_are_counted_and_the_wrong_ones_shown(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     right = '{"id": "1", "turns": ["What is oil?", "Is it thick?"], "must": ["oil", "thick"]}'
     wrong = '{"id": "2", "turns": ["What is tar?", "What is oil?"], "must": ["tar"]}'
     (tmp_path / "few.jsonl").write_text(f"{right}\n{wrong}\n", "utf-8")
 
-    run = quire("bench", "conversations", str(tmp_path / "few.jsonl"), data=tmp_path)
+    run = citewell("bench", "conversations", str(tmp_path / "few.jsonl"), data=tmp_path)
 
     assert run.stdout == "What is tar? / What is oil? → What is oil? (+tar)\nfew: 1/2\n"
 
 
 def test_what_reading_loses_of_a_book_is_counted_without_ingesting_it(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     (tmp_path / "whole.md").write_text("# Lamps\n\nA lens bends light.\n", "utf-8")
     (tmp_path / "lossy.html").write_text(
         "<main><p>A lens.</p><div class='pager'>Lost here</div></main>", "utf-8"
     )
 
-    whole = quire("bench", "reading", str(tmp_path / "whole.md"), data=tmp_path / "data")
-    lossy = quire("bench", "reading", "--show", str(tmp_path / "lossy.html"), data=tmp_path)
+    whole = citewell("bench", "reading", str(tmp_path / "whole.md"), data=tmp_path / "data")
+    lossy = citewell("bench", "reading", "--show", str(tmp_path / "lossy.html"), data=tmp_path)
 
     assert (whole.returncode, lossy.returncode) == (0, 1)
     assert "  passages: 1\n" in whole.stdout
@@ -120,38 +120,40 @@ def test_what_reading_loses_of_a_book_is_counted_without_ingesting_it(
 
 
 def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
     arguments = ("search", "What is AMCL?", "--chapter", "Glossary", "--top-k", "1")
-    alone = quire(*arguments, data=sample_data)
-    around = quire(*arguments, "--around", "1", data=sample_data)
+    alone = citewell(*arguments, data=sample_data)
+    around = citewell(*arguments, "--around", "1", data=sample_data)
 
     assert re.search(r"^1\. Glossary.*  glossary$", alone.stdout, re.M)
     assert len(around.stdout.splitlines()) > len(alone.stdout.splitlines())
 
 
 def test_search_shows_plain_text_and_keeps_its_scores_for_who_asks(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
-    run = quire("search", "Which QoS profiles are there?", "--top-k", "10", data=sample_data)
-    scored = quire("search", "Which QoS profiles are there?", "-v", data=sample_data)
+    run = citewell("search", "Which QoS profiles are there?", "--top-k", "10", data=sample_data)
+    scored = citewell("search", "Which QoS profiles are there?", "-v", data=sample_data)
 
     assert not re.search(r"```|\*\*|\| ?-|\]\(|\$\$|title=|:::|similarity", run.stdout)
     assert re.search(r"similarity [\d.]+, cosine [\d.]+", scored.stdout)
 
 
 def test_a_search_for_what_the_book_never_speaks_of_says_so(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
-    run = quire("search", "asdfghjkl qwerty", data=sample_data)
+    run = citewell("search", "asdfghjkl qwerty", data=sample_data)
 
     assert run.stdout == "Nothing in the book is about that.\n"
 
 
-def test_on_a_terminal_lines_are_broken_between_words(quire: Quire, sample_data: Path) -> None:
+def test_on_a_terminal_lines_are_broken_between_words(
+    citewell: Citewell, sample_data: Path
+) -> None:
     asked = ("ask", "What is AMCL?")
-    piped = quire(*asked, data=sample_data).stdout
-    shown = quire(*asked, data=sample_data, FORCE_COLOR="1", COLUMNS="40").stdout
+    piped = citewell(*asked, data=sample_data).stdout
+    shown = citewell(*asked, data=sample_data, FORCE_COLOR="1", COLUMNS="40").stdout
     lines = re.sub(r"\x1b\[[\d;]*m", "", shown).split("\nSources")[0].splitlines()
 
     assert len(lines) > 3
@@ -159,18 +161,20 @@ def test_on_a_terminal_lines_are_broken_between_words(quire: Quire, sample_data:
     assert " ".join(lines).split() == piped.split("\nSources")[0].split()
 
 
-def test_each_source_of_an_answer_is_named_once(quire: Quire, sample_data: Path) -> None:
-    run = quire("ask", "What does chapter 12 cover?", data=sample_data)
+def test_each_source_of_an_answer_is_named_once(citewell: Citewell, sample_data: Path) -> None:
+    run = citewell("ask", "What does chapter 12 cover?", data=sample_data)
 
     numbers = re.findall(r"^  \[(\d+)\]", run.stdout, re.M)
     assert numbers
     assert len(numbers) == len(set(numbers))
 
 
-def test_the_contents_are_shown_as_a_tree_of_chapters(quire: Quire, sample_data: Path) -> None:
-    short = quire("toc", "--depth", "0", data=sample_data)
-    full = quire("toc", "--urls", data=sample_data)
-    stored = quire("toc", "--json", data=sample_data)
+def test_the_contents_are_shown_as_a_tree_of_chapters(
+    citewell: Citewell, sample_data: Path
+) -> None:
+    short = citewell("toc", "--depth", "0", data=sample_data)
+    full = citewell("toc", "--urls", data=sample_data)
+    stored = citewell("toc", "--json", data=sample_data)
 
     assert short.returncode == full.returncode == stored.returncode == 0
     assert "Part 4: Autonomy" in short.stdout
@@ -181,9 +185,9 @@ def test_the_contents_are_shown_as_a_tree_of_chapters(quire: Quire, sample_data:
 
 
 def test_a_question_about_the_book_itself_is_answered_from_its_contents(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
-    run = quire("ask", "What does chapter 12 cover?", data=sample_data)
+    run = citewell("ask", "What does chapter 12 cover?", data=sample_data)
 
     assert run.returncode == 0, run.stderr
     assert "Chapter 12 is “Localisation” with" in run.stdout
@@ -191,8 +195,10 @@ def test_a_question_about_the_book_itself_is_answered_from_its_contents(
     assert "localisation#odometry-and-dead-reckoning" in run.stdout
 
 
-def test_ingest_reports_and_does_nothing_the_second_time(quire: Quire, sample_data: Path) -> None:
-    run = quire("ingest", str(SAMPLE), data=sample_data)
+def test_ingest_reports_and_does_nothing_the_second_time(
+    citewell: Citewell, sample_data: Path
+) -> None:
+    run = citewell("ingest", str(SAMPLE), data=sample_data)
 
     assert run.returncode == 0
     assert "physical-ai as docusaurus (--format" in run.stderr
@@ -201,12 +207,12 @@ def test_ingest_reports_and_does_nothing_the_second_time(quire: Quire, sample_da
 
 
 def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     book = write_tiny_book(tmp_path / "book")
     (book / "docs" / "broken.md").write_text("---\ntitle: [unclosed\n---\ntext\n", "utf-8")
 
-    run = quire("ingest", str(book), data=tmp_path / "data")
+    run = citewell("ingest", str(book), data=tmp_path / "data")
 
     assert run.returncode == 3
     assert "left out docs/broken.md: front matter is not valid YAML" in run.stderr
@@ -240,9 +246,9 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
     ],
 )
 def test_bad_input_is_one_clear_sentence_and_a_failing_exit_code(
-    quire: Quire, arguments: tuple[str, ...], sentence: str, tmp_path: Path
+    citewell: Citewell, arguments: tuple[str, ...], sentence: str, tmp_path: Path
 ) -> None:
-    run = quire(*arguments, data=tmp_path / "data")
+    run = citewell(*arguments, data=tmp_path / "data")
 
     assert run.returncode == 1
     assert sentence in run.stderr
@@ -252,31 +258,33 @@ def test_bad_input_is_one_clear_sentence_and_a_failing_exit_code(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("QUIRE_SERVE__PORT", "many"),
-        ("QUIRE_MODEL", "gpt-none"),
-        ("QUIRE_LOG_LEVEL", "loud"),
-        ("QUIRE_INGEST__TARGET_TOKENS", "1"),
+        ("CITEWELL_SERVE__PORT", "many"),
+        ("CITEWELL_MODEL", "gpt-none"),
+        ("CITEWELL_LOG_LEVEL", "loud"),
+        ("CITEWELL_INGEST__TARGET_TOKENS", "1"),
     ],
 )
-def test_a_bad_setting_is_named(quire: Quire, name: str, value: str, sample_data: Path) -> None:
-    run = quire("ask", "What?", data=sample_data, **{name: value})
+def test_a_bad_setting_is_named(
+    citewell: Citewell, name: str, value: str, sample_data: Path
+) -> None:
+    run = citewell("ask", "What?", data=sample_data, **{name: value})
 
     assert run.returncode == 1
     assert name in run.stderr
     assert "Traceback" not in run.stderr
 
 
-def test_a_broken_settings_file_is_named(quire: Quire, tmp_path: Path) -> None:
-    (tmp_path / "quire.toml").write_text("model = [", "utf-8")
+def test_a_broken_settings_file_is_named(citewell: Citewell, tmp_path: Path) -> None:
+    (tmp_path / "citewell.toml").write_text("model = [", "utf-8")
 
-    run = quire("doctor", data=tmp_path / "data")
+    run = citewell("doctor", data=tmp_path / "data")
 
     assert run.returncode == 1
-    assert "quire.toml cannot be read" in run.stderr
+    assert "citewell.toml cannot be read" in run.stderr
 
 
-def test_doctor_finds_everything_in_order(quire: Quire, sample_data: Path) -> None:
-    run = quire("doctor", data=sample_data)
+def test_doctor_finds_everything_in_order(citewell: Citewell, sample_data: Path) -> None:
+    run = citewell("doctor", data=sample_data)
 
     assert run.returncode == 0, run.stdout
     assert "physical-ai (24 pages" in run.stdout
@@ -284,26 +292,26 @@ def test_doctor_finds_everything_in_order(quire: Quire, sample_data: Path) -> No
     assert "no  " not in run.stdout
 
 
-def test_doctor_names_what_is_wrong_and_how_to_fix_it(quire: Quire, tmp_path: Path) -> None:
+def test_doctor_names_what_is_wrong_and_how_to_fix_it(citewell: Citewell, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder", "utf-8")
 
-    run = quire("doctor", data=blocked / "data", QUIRE_MODEL="gpt-none")
+    run = citewell("doctor", data=blocked / "data", CITEWELL_MODEL="gpt-none")
 
     assert run.returncode == 1
-    assert "QUIRE_MODEL" in run.stdout
+    assert "CITEWELL_MODEL" in run.stdout
     assert "Traceback" not in run.stderr
 
 
-def test_show_settings_prints_what_is_in_force(quire: Quire, tmp_path: Path) -> None:
-    run = quire("serve", "--show-settings", "--port", "1234", data=tmp_path / "data")
+def test_show_settings_prints_what_is_in_force(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("serve", "--show-settings", "--port", "1234", data=tmp_path / "data")
 
     assert run.returncode == 0
     assert '"port": 1234' in run.stdout
 
 
 def test_golden_scores_fail_when_they_fall_short(
-    quire: Quire, sample_data: Path, tmp_path: Path
+    citewell: Citewell, sample_data: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "set.jsonl").write_text(
         '{"id": "1", "kind": "covered", "question": "What is AMCL?",'
@@ -312,8 +320,8 @@ def test_golden_scores_fail_when_they_fall_short(
         "utf-8",
     )
 
-    passed = quire("bench", "golden", "set.jsonl", "--at-least", "1", "0", "1", data=sample_data)
-    failed = quire("bench", "golden", "set.jsonl", "--at-least", "2", "0", "1", data=sample_data)
+    passed = citewell("bench", "golden", "set.jsonl", "--at-least", "1", "0", "1", data=sample_data)
+    failed = citewell("bench", "golden", "set.jsonl", "--at-least", "2", "0", "1", data=sample_data)
 
     assert "covered: 1/1" in passed.stdout
     assert (passed.returncode, failed.returncode) == (0, 1)
@@ -321,8 +329,8 @@ def test_golden_scores_fail_when_they_fall_short(
 
 def test_serve_answers_over_http_and_stops_when_told(sample_data: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "quire", "serve", str(SAMPLE), "--port", "0"],
-        env={**os.environ, "QUIRE_DATA_DIR": str(sample_data), "COLUMNS": "200"},
+        [sys.executable, "-m", "citewell", "serve", str(SAMPLE), "--port", "0"],
+        env={**os.environ, "CITEWELL_DATA_DIR": str(sample_data), "COLUMNS": "200"},
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
@@ -339,7 +347,7 @@ def test_serve_answers_over_http_and_stops_when_told(sample_data: Path) -> None:
     assert reply.json()["should_answer"] is True
 
 
-def test_a_port_in_use_is_named(quire: Quire, sample_data: Path) -> None:
+def test_a_port_in_use_is_named(citewell: Citewell, sample_data: Path) -> None:
     import socket
 
     with socket.socket() as taken:
@@ -347,7 +355,7 @@ def test_a_port_in_use_is_named(quire: Quire, sample_data: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
 
-        run = quire("serve", "--port", port, data=sample_data)
+        run = citewell("serve", "--port", port, data=sample_data)
 
     assert run.returncode == 1
     assert f"Cannot listen on 127.0.0.1:{port}" in run.stderr

@@ -1,4 +1,4 @@
-"""`quire doctor` says what is wrong, whatever it is, and nothing else."""
+"""`citewell doctor` says what is wrong, whatever it is, and nothing else."""
 
 import os
 import shutil
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.index.granite import MODEL_ID
-from tests.cli.conftest import Quire
+from citewell.models.embedder import MODEL_ID
+from tests.cli.conftest import Citewell
 
 
 @pytest.fixture
@@ -20,28 +20,28 @@ def _line(said: str, name: str) -> str:
     return next(line for line in said.splitlines() if line[4:].startswith(f"{name}:"))
 
 
-def test_weights_that_were_changed_are_not_called_checked(quire: Quire, data: Path) -> None:
+def test_weights_that_were_changed_are_not_called_checked(citewell: Citewell, data: Path) -> None:
     model = data / "models" / MODEL_ID / "model.onnx"
     content = bytearray(model.read_bytes())
     middle = len(content) // 2  # within the weights: the graph around them can still be loaded
     content[middle : middle + 200_000] = os.urandom(200_000)
     model.write_bytes(content)
 
-    run = quire("doctor", data=data)
+    run = citewell("doctor", data=data)
 
     assert run.returncode == 1
     assert _line(run.stdout, "embedder").startswith("no")
     assert "damaged; delete that folder to make it again" in _line(run.stdout, "embedder")
 
 
-def test_a_damaged_database_is_named_with_what_is_wrong(quire: Quire, data: Path) -> None:
-    quire("keys", "create", "website", data=data)
+def test_a_damaged_database_is_named_with_what_is_wrong(citewell: Citewell, data: Path) -> None:
+    citewell("keys", "create", "website", data=data)
     database = data / "threads.db"
     content = bytearray(database.read_bytes())
     content[4096 : 4 * 4096] = os.urandom(3 * 4096)
     database.write_bytes(content)
 
-    run = quire("doctor", data=data)
+    run = citewell("doctor", data=data)
 
     assert run.returncode == 1
     assert _line(run.stdout, "conversations").startswith("no")
@@ -50,11 +50,11 @@ def test_a_damaged_database_is_named_with_what_is_wrong(quire: Quire, data: Path
 
 
 def test_what_is_wrong_with_the_database_is_told_to_whoever_makes_a_key(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     (tmp_path / "threads.db").write_bytes(b"no database" * 1000)
 
-    run = quire("keys", "create", "website", data=tmp_path)
+    run = citewell("keys", "create", "website", data=tmp_path)
 
     assert run.returncode == 1
     assert "file is not a database" in run.stderr
@@ -62,14 +62,16 @@ def test_what_is_wrong_with_the_database_is_told_to_whoever_makes_a_key(
 
 
 @pytest.mark.parametrize("lost", ["manifest.json", ""])
-def test_a_book_whose_index_cannot_be_read_is_named(quire: Quire, data: Path, lost: str) -> None:
+def test_a_book_whose_index_cannot_be_read_is_named(
+    citewell: Citewell, data: Path, lost: str
+) -> None:
     (revision,) = (data / "books" / "physical-ai" / "revisions").iterdir()
     if lost:
         (revision / lost).write_bytes(b"")
     else:
         shutil.rmtree(revision)
 
-    run = quire("doctor", data=data)
+    run = citewell("doctor", data=data)
 
     assert run.returncode == 1
     assert _line(run.stdout, "books").startswith("no")
@@ -78,13 +80,13 @@ def test_a_book_whose_index_cannot_be_read_is_named(quire: Quire, data: Path, lo
 
 
 def test_a_model_without_its_key_is_blamed_alone_and_the_next_one_answers(
-    quire: Quire, tiny_book: Path, tmp_path: Path
+    citewell: Citewell, tiny_book: Path, tmp_path: Path
 ) -> None:
-    data, models = tmp_path / "data", {"QUIRE_MODEL": "openai/gpt-4.1,embedded"}
-    quire("ingest", str(tiny_book), data=data)
+    data, models = tmp_path / "data", {"CITEWELL_MODEL": "openai/gpt-4.1,embedded"}
+    citewell("ingest", str(tiny_book), data=data)
 
-    run = quire("doctor", data=data, **models)
-    asked = quire("ask", "What is a Fresnel lens made of?", data=data, **models)
+    run = citewell("doctor", data=data, **models)
+    asked = citewell("ask", "What is a Fresnel lens made of?", data=data, **models)
 
     assert run.returncode == 1
     assert _line(run.stdout, "conversations").startswith("ok")
@@ -99,13 +101,13 @@ def test_a_model_without_its_key_is_blamed_alone_and_the_next_one_answers(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
 @pytest.mark.parametrize("command", [("doctor",), ("ask", "What is a lens?"), ("books",)])
 def test_a_folder_without_permission_is_one_sentence(
-    quire: Quire, tmp_path: Path, command: tuple[str, ...]
+    citewell: Citewell, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     closed.chmod(0)
     try:
-        run = quire(*command, data=closed / "data")
+        run = citewell(*command, data=closed / "data")
     finally:
         closed.chmod(0o700)
 
@@ -114,12 +116,12 @@ def test_a_folder_without_permission_is_one_sentence(
 
 
 def test_what_is_made_can_be_read_by_its_owner_alone(
-    quire: Quire, tiny_book: Path, tmp_path: Path
+    citewell: Citewell, tiny_book: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "home" / "data"
-    quire("keys", "create", "website", data=data)
+    citewell("keys", "create", "website", data=data)
     ingested = tmp_path / "other" / "data"
-    quire("ingest", str(tiny_book), data=ingested)
+    citewell("ingest", str(tiny_book), data=ingested)
 
     assert data.stat().st_mode & 0o777 == 0o700
     assert ingested.stat().st_mode & 0o777 == 0o700
@@ -128,17 +130,17 @@ def test_what_is_made_can_be_read_by_its_owner_alone(
 
 
 def test_a_mistyped_setting_is_refused_with_the_one_that_was_meant(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
-    run = quire("serve", "--show-settings", data=tmp_path, QUIRE_MODLE="embedded")
+    run = citewell("serve", "--show-settings", data=tmp_path, CITEWELL_MODLE="embedded")
 
     assert run.returncode == 1
-    assert "QUIRE_MODLE is not a setting. Did you mean QUIRE_MODEL?" in run.stderr
+    assert "CITEWELL_MODLE is not a setting. Did you mean CITEWELL_MODEL?" in run.stderr
 
 
 def test_variables_of_others_with_the_same_prefix_are_left_alone(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
-    cluster = {"QUIRE_SERVICE_HOST": "10.0.0.1", "QUIRE_PORT_80_TCP": "tcp://10.0.0.1:80"}
+    cluster = {"CITEWELL_SERVICE_HOST": "10.0.0.1", "CITEWELL_PORT_80_TCP": "tcp://10.0.0.1:80"}
 
-    assert quire("serve", "--show-settings", data=tmp_path, **cluster).returncode == 0
+    assert citewell("serve", "--show-settings", data=tmp_path, **cluster).returncode == 0

@@ -8,12 +8,12 @@ import httpx
 import pytest
 from asgi_lifespan import LifespanManager
 
-from quire.api.app import create_app
-from quire.compose import build
-from quire.index.embed import GraniteEmbedder
-from quire.settings import read_settings
-from quire.testing import EmbeddingServer, Fault
-from tests.cli.conftest import Quire
+from citewell.api.app import create_app
+from citewell.models.embedder import GraniteEmbedder
+from citewell.settings import read_settings
+from citewell.testing import EmbeddingServer, Fault
+from citewell.wiring import wire_services
+from tests.cli.conftest import Citewell
 
 SERVED = "openai/granite"
 LENS = "What is a Fresnel lens made of?"
@@ -33,22 +33,26 @@ def server(granite: GraniteEmbedder) -> Iterator[EmbeddingServer]:
 @pytest.fixture
 def served(server: EmbeddingServer) -> dict[str, str]:
     return {
-        "QUIRE_EMBEDDER": SERVED,
-        "QUIRE_EMBEDDING__BASE_URL": server.url,
-        "QUIRE_EMBEDDING__WIDTH": "384",
+        "CITEWELL_EMBEDDER": SERVED,
+        "CITEWELL_EMBEDDING__BASE_URL": server.url,
+        "CITEWELL_EMBEDDING__WIDTH": "384",
     }
 
 
 def test_a_book_is_ingested_and_answers_through_another_embedder(
-    quire: Quire, tiny_book: Path, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
+    citewell: Citewell,
+    tiny_book: Path,
+    tmp_path: Path,
+    server: EmbeddingServer,
+    served: dict[str, str],
 ) -> None:
     data = tmp_path / "data"
-    ingested = quire("ingest", str(tiny_book), "--book", "tiny", "--json", data=data, **served)
+    ingested = citewell("ingest", str(tiny_book), "--book", "tiny", "--json", data=data, **served)
     report = json.loads(ingested.stdout)
-    again = quire("ingest", str(tiny_book), "--book", "tiny", data=data, **served)
+    again = citewell("ingest", str(tiny_book), "--book", "tiny", data=data, **served)
     sent = len(server.texts)
 
-    answer = quire("ask", LENS, data=data, **served)
+    answer = citewell("ask", LENS, data=data, **served)
 
     assert report["embedded"] == report["chunks"] == sent
     assert "nothing changed" in again.stderr
@@ -59,14 +63,18 @@ def test_a_book_is_ingested_and_answers_through_another_embedder(
 
 
 def test_an_index_of_another_embedder_is_refused_until_the_book_is_ingested_again(
-    quire: Quire, tiny_book: Path, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
+    citewell: Citewell,
+    tiny_book: Path,
+    tmp_path: Path,
+    server: EmbeddingServer,
+    served: dict[str, str],
 ) -> None:
     data = tmp_path / "data"
-    first = quire("ingest", str(tiny_book), "--book", "tiny", "--json", data=data)
+    first = citewell("ingest", str(tiny_book), "--book", "tiny", "--json", data=data)
 
-    refused = quire("ask", LENS, data=data, **served)
-    second = quire("ingest", str(tiny_book), "--book", "tiny", "--json", data=data, **served)
-    answer = quire("ask", LENS, data=data, **served)
+    refused = citewell("ask", LENS, data=data, **served)
+    second = citewell("ingest", str(tiny_book), "--book", "tiny", "--json", data=data, **served)
+    answer = citewell("ask", LENS, data=data, **served)
 
     assert refused.returncode == 1
     assert (
@@ -81,9 +89,9 @@ def test_an_index_of_another_embedder_is_refused_until_the_book_is_ingested_agai
 
 
 def test_doctor_names_the_embedder_its_address_and_that_it_is_not_calibrated(
-    quire: Quire, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
+    citewell: Citewell, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
 ) -> None:
-    run = quire("doctor", data=tmp_path / "data", **served)
+    run = citewell("doctor", data=tmp_path / "data", **served)
 
     assert run.returncode == 0, run.stdout
     host = server.url.removeprefix("http://").removesuffix("/v1")
@@ -93,11 +101,11 @@ def test_doctor_names_the_embedder_its_address_and_that_it_is_not_calibrated(
 
 
 def test_doctor_says_when_the_embedder_does_not_answer(
-    quire: Quire, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
+    citewell: Citewell, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
 ) -> None:
     server.faults.extend([Fault(503, {"retry-after": "0.01"})] * 2)
 
-    run = quire("doctor", data=tmp_path / "data", **served)
+    run = citewell("doctor", data=tmp_path / "data", **served)
 
     assert run.returncode == 1
     assert "no  embedder: The embedder 'openai/granite' answers 503" in run.stdout
@@ -106,39 +114,43 @@ def test_doctor_says_when_the_embedder_does_not_answer(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"QUIRE_EMBEDDER": "granite"}, "QUIRE_EMBEDDER='granite' is not known"),
-        ({"QUIRE_EMBEDDER": SERVED}, "QUIRE_EMBEDDING__WIDTH is not set"),
-        ({"QUIRE_EMBEDDER": "openai/text-embedding-3-small"}, "QUIRE_EMBEDDING__API_KEY"),
-        ({"QUIRE_EMBEDDING__WIDTH": "none"}, "QUIRE_EMBEDDING__WIDTH: "),
+        ({"CITEWELL_EMBEDDER": "granite"}, "CITEWELL_EMBEDDER='granite' is not known"),
+        ({"CITEWELL_EMBEDDER": SERVED}, "CITEWELL_EMBEDDING__WIDTH is not set"),
+        ({"CITEWELL_EMBEDDER": "openai/text-embedding-3-small"}, "CITEWELL_EMBEDDING__API_KEY"),
+        ({"CITEWELL_EMBEDDING__WIDTH": "none"}, "CITEWELL_EMBEDDING__WIDTH: "),
     ],
 )
 def test_a_setting_that_cannot_work_is_named(
-    quire: Quire, tiny_book: Path, tmp_path: Path, settings: dict[str, str], said: str
+    citewell: Citewell, tiny_book: Path, tmp_path: Path, settings: dict[str, str], said: str
 ) -> None:
-    run = quire("ingest", str(tiny_book), data=tmp_path / "data", **settings)
+    run = citewell("ingest", str(tiny_book), data=tmp_path / "data", **settings)
 
     assert run.returncode == 1
     assert said in run.stderr
 
 
 def test_the_key_is_not_printed_with_the_settings(
-    quire: Quire, tmp_path: Path, served: dict[str, str]
+    citewell: Citewell, tmp_path: Path, served: dict[str, str]
 ) -> None:
-    served["QUIRE_EMBEDDING__API_KEY"] = "sk-secret"
+    served["CITEWELL_EMBEDDING__API_KEY"] = "sk-secret"
 
-    run = quire("serve", "--show-settings", data=tmp_path / "data", **served)
+    run = citewell("serve", "--show-settings", data=tmp_path / "data", **served)
 
     assert '"embedder": "openai/granite"' in run.stdout
     assert "sk-secret" not in run.stdout
 
 
 async def test_the_service_starts_without_its_embedder_and_is_ready_once_it_is_back(
-    quire: Quire, tiny_book: Path, tmp_path: Path, server: EmbeddingServer, served: dict[str, str]
+    citewell: Citewell,
+    tiny_book: Path,
+    tmp_path: Path,
+    server: EmbeddingServer,
+    served: dict[str, str],
 ) -> None:
-    quire("ingest", str(tiny_book), "--book", "tiny", data=tmp_path / "data", **served)
+    citewell("ingest", str(tiny_book), "--book", "tiny", data=tmp_path / "data", **served)
     down = Fault(503, {"retry-after": "0.01"})
     server.faults.extend([down] * 6)  # each question is sent twice: start, readiness, question
-    app = create_app(build(read_settings()))
+    app = create_app(wire_services(read_settings()))
 
     async with LifespanManager(app, startup_timeout=60):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -3,11 +3,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from quire.compose import build_feedback, build_threads
-from quire.conversation import Feedback
-from quire.settings import Settings
-from tests.cli.conftest import Quire
-from tests.threads.turns import turn_of
+from citewell.conversation import Feedback
+from citewell.settings import Settings
+from citewell.wiring import build_feedback, build_threads
+from tests.cli.conftest import Citewell
+from tests.storage.turns import turn_of
 from tests.verify.samples import NOON
 
 
@@ -20,15 +20,17 @@ async def _judge(data: Path) -> None:
     ):
         await threads.append(*turn_of("t1", name, question=f"Is fog {name}?"))
         given = Feedback(answer_id=f"a-t1-{name}", created_at=NOON, **opinion)  # type: ignore[arg-type]
-        await build_feedback(threads).give(given)
+        await build_feedback(threads).save(given)
     await threads.close()
 
 
-def test_feedback_is_shown_with_the_question_and_the_reason(quire: Quire, tmp_path: Path) -> None:
+def test_feedback_is_shown_with_the_question_and_the_reason(
+    citewell: Citewell, tmp_path: Path
+) -> None:
     asyncio.run(_judge(tmp_path))
 
-    everything = quire("feedback", data=tmp_path).stdout
-    bad = quire("feedback", "--verdict", "down", data=tmp_path).stdout
+    everything = citewell("feedback", data=tmp_path).stdout
+    bad = citewell("feedback", "--verdict", "down", data=tmp_path).stdout
 
     assert "Is fog good?" in everything
     assert "wrong: See [1]." in everything
@@ -37,10 +39,12 @@ def test_feedback_is_shown_with_the_question_and_the_reason(quire: Quire, tmp_pa
     assert "Is fog good?" not in bad
 
 
-def test_feedback_for_machines_is_what_the_service_gives(quire: Quire, tmp_path: Path) -> None:
+def test_feedback_for_machines_is_what_the_service_gives(
+    citewell: Citewell, tmp_path: Path
+) -> None:
     asyncio.run(_judge(tmp_path))
 
-    listed = json.loads(quire("feedback", "--json", data=tmp_path).stdout)
+    listed = json.loads(citewell("feedback", "--json", data=tmp_path).stdout)
 
     assert {entry["answer_id"]: entry["comment"] for entry in listed} == {
         "a-t1-good": None,
@@ -49,14 +53,16 @@ def test_feedback_for_machines_is_what_the_service_gives(quire: Quire, tmp_path:
     assert {entry["response"] for entry in listed} == {"answer good", "answer bad"}
 
 
-def test_where_nobody_said_anything_it_says_so(quire: Quire, tmp_path: Path) -> None:
-    run = quire("feedback", data=tmp_path)
+def test_where_nobody_said_anything_it_says_so(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("feedback", data=tmp_path)
 
     assert (run.returncode, run.stdout) == (0, "")
     assert "none" in run.stderr
 
 
-def test_the_id_of_an_answer_is_whole_in_a_narrow_terminal(quire: Quire, tmp_path: Path) -> None:
+def test_the_id_of_an_answer_is_whole_in_a_narrow_terminal(
+    citewell: Citewell, tmp_path: Path
+) -> None:
     async def judge() -> str:
         threads = build_threads(Settings(data_dir=tmp_path))
         await threads.open()
@@ -65,10 +71,10 @@ def test_the_id_of_an_answer_is_whole_in_a_narrow_terminal(quire: Quire, tmp_pat
         messages = (messages[0], replace(messages[1], id=answer.id))
         await threads.append(answer, messages)
         given = Feedback(answer_id=answer.id, created_at=NOON, verdict="up", comment="So it is.")
-        await build_feedback(threads).give(given)
+        await build_feedback(threads).save(given)
         await threads.close()
         return answer.id
 
     named = asyncio.run(judge())
 
-    assert named in quire("feedback", data=tmp_path, COLUMNS="80").stdout
+    assert named in citewell("feedback", data=tmp_path, COLUMNS="80").stdout

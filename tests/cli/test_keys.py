@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 
 
-def test_a_key_is_shown_once_and_kept_as_a_hash(quire: Quire, tmp_path: Path) -> None:
+def test_a_key_is_shown_once_and_kept_as_a_hash(citewell: Citewell, tmp_path: Path) -> None:
     data = tmp_path / "data"
 
-    made = quire("keys", "create", "website", "--scope", "ask", "--scope", "admin", data=data)
-    listed = quire("keys", "list", data=data)
+    made = citewell("keys", "create", "website", "--scope", "ask", "--scope", "admin", data=data)
+    listed = citewell("keys", "list", data=data)
 
     secret = made.stdout.strip()
-    assert re.fullmatch(r"qk_[\w-]{43}", secret)
+    assert re.fullmatch(r"cw_[\w-]{43}", secret)
     assert "website: ask, admin. It is shown this once" in made.stderr
     assert "website" in listed.stdout
     assert "never expires" in listed.stdout
@@ -34,16 +34,16 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(quire: Quire, tmp_path: Path) ->
     assert re.fullmatch(r"[0-9a-f]{64}", digest)
 
 
-def test_a_publishable_key_is_bound_to_its_sites(quire: Quire, tmp_path: Path) -> None:
+def test_a_publishable_key_is_bound_to_its_sites(citewell: Citewell, tmp_path: Path) -> None:
     data = tmp_path / "data"
 
-    made = quire(
+    made = citewell(
         "keys", "create", "widget", "--publishable", "--origin", "https://Book.example:443/",
         "--origin", "http://localhost:3000", "--days", "30", data=data,
     )  # fmt: skip
-    listed = quire("keys", "list", data=data)
+    listed = citewell("keys", "list", data=data)
 
-    assert made.stdout.startswith("qk_pub_")
+    assert made.stdout.startswith("cw_pub_")
     assert "ask on https://book.example, http://localhost:3000, expires 2" in listed.stdout
 
 
@@ -63,9 +63,9 @@ def test_a_publishable_key_is_bound_to_its_sites(quire: Quire, tmp_path: Path) -
     ],
 )
 def test_a_key_that_makes_no_sense_is_refused_in_a_sentence(
-    quire: Quire, tmp_path: Path, arguments: tuple[str, ...], said: str
+    citewell: Citewell, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    run = quire("keys", "create", *arguments, data=tmp_path / "data")
+    run = citewell("keys", "create", *arguments, data=tmp_path / "data")
 
     assert run.returncode == 1
     assert said in run.stderr
@@ -73,20 +73,20 @@ def test_a_key_that_makes_no_sense_is_refused_in_a_sentence(
 
 
 def test_a_key_is_revoked_by_its_name_or_id_and_its_name_is_free_again(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    quire("keys", "create", "one", data=data)
-    twice = quire("keys", "create", "one", data=data)
-    revoked = quire("keys", "revoke", "one", data=data)
-    again = quire("keys", "revoke", "one", data=data)
-    quire("keys", "create", "one", data=data)
-    live = quire("keys", "list", data=data)
-    every = quire("keys", "list", "--all", data=data)
+    citewell("keys", "create", "one", data=data)
+    twice = citewell("keys", "create", "one", data=data)
+    revoked = citewell("keys", "revoke", "one", data=data)
+    again = citewell("keys", "revoke", "one", data=data)
+    citewell("keys", "create", "one", data=data)
+    live = citewell("keys", "list", data=data)
+    every = citewell("keys", "list", "--all", data=data)
     identity = re.search(r"key_[0-9a-f]{12}", live.stdout)
     assert identity is not None
-    by_id = quire("keys", "revoke", identity[0], data=data)
-    none = quire("keys", "list", data=data)
+    by_id = citewell("keys", "revoke", identity[0], data=data)
+    none = citewell("keys", "list", data=data)
 
     assert "There is a key 'one' already." in twice.stderr
     assert "one opens nothing any more" in revoked.stdout
@@ -99,32 +99,32 @@ def test_a_key_is_revoked_by_its_name_or_id_and_its_name_is_free_again(
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "book.example"])
 def test_serve_does_not_listen_beyond_loopback_without_a_key(
-    quire: Quire, sample_data: Path, host: str
+    citewell: Citewell, sample_data: Path, host: str
 ) -> None:
-    run = quire("serve", "--host", host, "--port", "0", data=sample_data)
+    run = citewell("serve", "--host", host, "--port", "0", data=sample_data)
 
     assert run.returncode == 1
-    assert f"Quire does not listen on {host} without a key" in run.stderr
-    assert "quire keys create" in run.stderr
+    assert f"Citewell does not listen on {host} without a key" in run.stderr
+    assert "citewell keys create" in run.stderr
     assert "--open" in run.stderr
 
 
 @pytest.mark.parametrize(("how", "status"), [("--open", 200), ("key", 401)])
 def test_serve_listens_beyond_loopback_if_told_so_or_with_a_key(
-    quire: Quire, sample_data: Path, tmp_path: Path, how: str, status: int
+    citewell: Citewell, sample_data: Path, tmp_path: Path, how: str, status: int
 ) -> None:
     data = tmp_path / "data"
     data.mkdir()
     for part in ("books", "models"):
         (data / part).symlink_to(sample_data / part)
     if how == "key":
-        quire("keys", "create", "one", data=data)
+        citewell("keys", "create", "one", data=data)
     more = ["--open"] if how == "--open" else []
     with subprocess.Popen(
-        [sys.executable, "-m", "quire", "serve", "--host", "0.0.0.0", "--port", "0", *more],
+        [sys.executable, "-m", "citewell", "serve", "--host", "0.0.0.0", "--port", "0", *more],
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"},
+        env={**os.environ, "CITEWELL_DATA_DIR": str(data), "COLUMNS": "200"},
     ) as server:
         assert server.stderr is not None
         port = next(
@@ -144,22 +144,22 @@ def test_serve_listens_beyond_loopback_if_told_so_or_with_a_key(
 
 
 def test_a_redis_url_is_not_printed_and_one_that_cannot_be_used_is_told(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
-    shown = quire(
-        "serve", "--show-settings", data=sample_data, QUIRE_REDIS_URL="redis://:secret@host/0"
+    shown = citewell(
+        "serve", "--show-settings", data=sample_data, CITEWELL_REDIS_URL="redis://:secret@host/0"
     )
-    wrong = quire("serve", "--port", "0", data=sample_data, QUIRE_REDIS_URL="http://host/0")
+    wrong = citewell("serve", "--port", "0", data=sample_data, CITEWELL_REDIS_URL="http://host/0")
 
     assert "secret" not in shown.stdout
     assert wrong.returncode == 1
-    assert "QUIRE_REDIS_URL cannot be used" in wrong.stderr
+    assert "CITEWELL_REDIS_URL cannot be used" in wrong.stderr
 
 
 def test_a_key_for_a_book_that_is_not_there_is_made_with_a_warning(
-    quire: Quire, tmp_path: Path
+    citewell: Citewell, tmp_path: Path
 ) -> None:
-    made = quire("keys", "create", "course", "--book", "anatmy", data=tmp_path / "data")
+    made = citewell("keys", "create", "course", "--book", "anatmy", data=tmp_path / "data")
 
     assert made.returncode == 0
     assert "no book is called 'anatmy'" in made.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 
 PAGES, SECTIONS = 8, 30
 
@@ -47,8 +47,8 @@ def grow(book: Path) -> None:
 
 @contextmanager
 def running(*arguments: str, data: Path) -> Iterator["subprocess.Popen[str]"]:
-    environment = {**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"}
-    command = [sys.executable, "-m", "quire", *arguments]
+    environment = {**os.environ, "CITEWELL_DATA_DIR": str(data), "COLUMNS": "200"}
+    command = [sys.executable, "-m", "citewell", *arguments]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -74,9 +74,9 @@ def vectors(data: Path) -> int:
 
 @pytest.mark.parametrize("stage", ["embed", "write"])
 def test_ctrl_c_keeps_the_old_index_and_the_next_ingest_goes_on(
-    quire: Quire, book: Path, data: Path, stage: str
+    citewell: Citewell, book: Path, data: Path, stage: str
 ) -> None:
-    quire("ingest", str(book), data=data)
+    citewell("ingest", str(book), data=data)
     grow(book)
     embedding, writing = lambda: vectors(data) > 32, lambda: _shard(data).is_dir()
     with running("ingest", str(book), data=data) as process:
@@ -87,11 +87,11 @@ def test_ctrl_c_keeps_the_old_index_and_the_next_ingest_goes_on(
         code = process.wait()
     kept = vectors(data)
 
-    assert (code, said.splitlines()[-1]) == (130, "quire: stopped.")
+    assert (code, said.splitlines()[-1]) == (130, "citewell: stopped.")
     assert "Traceback" not in said
-    assert "The old words" in quire("search", "old words", data=data).stdout
-    assert json.loads(quire("books", "--json", data=data).stdout)[0]["chunks"] == 1
-    again = json.loads(quire("ingest", str(book), "--json", data=data).stdout)
+    assert "The old words" in citewell("search", "old words", data=data).stdout
+    assert json.loads(citewell("books", "--json", data=data).stdout)[0]["chunks"] == 1
+    again = json.loads(citewell("ingest", str(book), "--json", data=data).stdout)
     total = 1 + PAGES * SECTIONS
     assert 32 < kept <= total
     assert (again["chunks"], again["embedded"]) == (total, total - kept)
@@ -112,7 +112,7 @@ def read_until(process: "subprocess.Popen[str]", words: str) -> str:
 
 
 def test_a_watched_book_is_ingested_again_whenever_it_changes(
-    quire: Quire, book: Path, data: Path
+    citewell: Citewell, book: Path, data: Path
 ) -> None:
     with running("ingest", str(book), "--watch", data=data) as process:
         assert "1 embedded" in read_until(process, "Watching")
@@ -136,11 +136,11 @@ def test_a_watched_book_is_ingested_again_whenever_it_changes(
         assert "Stopped watching" in (said := process.stderr.read())
         assert process.wait() == 0
     assert "Traceback" not in said
-    assert "The last words" in quire("search", "words", data=data).stdout
+    assert "The last words" in citewell("search", "words", data=data).stdout
 
 
-def test_a_path_that_holds_no_book_is_not_watched(quire: Quire, tmp_path: Path) -> None:
-    run = quire("ingest", "nowhere", "--watch", data=tmp_path / "data")
+def test_a_path_that_holds_no_book_is_not_watched(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("ingest", "nowhere", "--watch", data=tmp_path / "data")
 
     assert run.returncode == 1
     assert "nowhere does not exist." in run.stderr

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.testing import ChatServer, Reply
-from tests.cli.conftest import Quire
+from citewell.testing import ChatServer, Reply
+from tests.cli.conftest import Citewell
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 
@@ -20,15 +20,15 @@ def server() -> Iterator[ChatServer]:
 
 @pytest.fixture
 def told(server: ChatServer) -> dict[str, str]:
-    return {"QUIRE_MODEL": "openai/told", "QUIRE_LLM__BASE_URL": server.url}
+    return {"CITEWELL_MODEL": "openai/told", "CITEWELL_LLM__BASE_URL": server.url}
 
 
 def test_a_model_that_is_named_answers_with_proof(
-    quire: Quire, tiny_book: Path, tmp_path: Path, told: dict[str, str]
+    citewell: Citewell, tiny_book: Path, tmp_path: Path, told: dict[str, str]
 ) -> None:
-    quire("ingest", str(tiny_book), data=tmp_path / "data")
+    citewell("ingest", str(tiny_book), data=tmp_path / "data")
 
-    run = quire("ask", "What is a Fresnel lens made of?", data=tmp_path / "data", **told)
+    run = citewell("ask", "What is a Fresnel lens made of?", data=tmp_path / "data", **told)
 
     assert run.returncode == 0, run.stderr
     assert f"{LENS} [1]" in run.stdout
@@ -36,11 +36,11 @@ def test_a_model_that_is_named_answers_with_proof(
 
 
 def test_doctor_asks_each_model_for_a_word(
-    quire: Quire, tmp_path: Path, server: ChatServer, told: dict[str, str]
+    citewell: Citewell, tmp_path: Path, server: ChatServer, told: dict[str, str]
 ) -> None:
-    models = told | {"QUIRE_MODEL": "openai/told,embedded"}
+    models = told | {"CITEWELL_MODEL": "openai/told,embedded"}
 
-    run = quire("doctor", data=tmp_path / "data", **models)
+    run = citewell("doctor", data=tmp_path / "data", **models)
 
     assert run.returncode == 0, run.stdout
     assert "model: openai/told, gets one prompt, answered in" in run.stdout
@@ -57,7 +57,7 @@ def test_doctor_asks_each_model_for_a_word(
     ],
 )
 def test_doctor_says_what_is_wrong_with_a_model(
-    quire: Quire,
+    citewell: Citewell,
     tmp_path: Path,
     server: ChatServer,
     told: dict[str, str],
@@ -66,25 +66,25 @@ def test_doctor_says_what_is_wrong_with_a_model(
 ) -> None:
     server.replies[0] = reply
 
-    run = quire("doctor", data=tmp_path / "data", **told)
+    run = citewell("doctor", data=tmp_path / "data", **told)
 
     assert run.returncode == 1
     assert said in run.stdout
 
 
-def test_a_model_without_its_key_is_told_at_once(quire: Quire, tmp_path: Path) -> None:
-    run = quire("ask", "What?", data=tmp_path / "data", QUIRE_MODEL="openai/gpt-4.1")
+def test_a_model_without_its_key_is_told_at_once(citewell: Citewell, tmp_path: Path) -> None:
+    run = citewell("ask", "What?", data=tmp_path / "data", CITEWELL_MODEL="openai/gpt-4.1")
 
     assert run.returncode == 1
-    assert "QUIRE_MODEL='openai/gpt-4.1' needs a key: set OPENAI_API_KEY" in run.stderr
+    assert "CITEWELL_MODEL='openai/gpt-4.1' needs a key: set OPENAI_API_KEY" in run.stderr
 
 
 def test_what_follows_an_answer_is_not_broken_in_a_narrow_terminal(
-    quire: Quire, tiny_book: Path, tmp_path: Path
+    citewell: Citewell, tiny_book: Path, tmp_path: Path
 ) -> None:
-    quire("ingest", str(tiny_book), data=tmp_path / "data")
+    citewell("ingest", str(tiny_book), data=tmp_path / "data")
 
-    run = quire("ask", "What is a Fresnel lens?", data=tmp_path / "data", COLUMNS="40")
+    run = citewell("ask", "What is a Fresnel lens?", data=tmp_path / "data", COLUMNS="40")
 
     assert re.search(r"^follow up with --thread [0-9a-f-]{36}$", run.stdout, re.M)
-    assert re.search(r"^its record: quire receipt [0-9a-f-]{36}$", run.stdout, re.M)
+    assert re.search(r"^its record: citewell receipt [0-9a-f-]{36}$", run.stdout, re.M)

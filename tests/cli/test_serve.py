@@ -1,4 +1,4 @@
-"""`quire serve` as an operator runs it: several workers, one service a folder, an end in order."""
+"""`citewell serve` as an operator runs it: several workers, one service a folder, a clean end."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.cli.conftest import Quire
+from tests.cli.conftest import Citewell
 
 BOUND = 120
 ASKED = {"message": "What is AMCL?"}
@@ -21,8 +21,8 @@ ASKED = {"message": "What is AMCL?"}
 def serving(data: Path, *arguments: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     """Serve at a free port; give the address and the process."""
     with subprocess.Popen(
-        [sys.executable, "-m", "quire", "serve", "--port", "0", *arguments],
-        env={**os.environ, "QUIRE_DATA_DIR": str(data), "COLUMNS": "200"},
+        [sys.executable, "-m", "citewell", "serve", "--port", "0", *arguments],
+        env={**os.environ, "CITEWELL_DATA_DIR": str(data), "COLUMNS": "200"},
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
@@ -35,21 +35,21 @@ def serving(data: Path, *arguments: str) -> Iterator[tuple[str, "subprocess.Pope
 
 
 def test_several_workers_serve_one_folder_and_nobody_else_does(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
     with serving(sample_data, "--workers", "2") as (address, server):
         # Each on a connection of its own, so that either worker may get it.
         replies = [httpx.post(f"{address}/chat/run", json=ASKED, timeout=BOUND) for _ in range(8)]
         figures = [httpx.get(f"{address}/metrics", timeout=BOUND).text for _ in range(4)]
-        second = quire("serve", "--port", "0", data=sample_data)
-        beside = quire("ask", "What is AMCL?", data=sample_data)
+        second = citewell("serve", "--port", "0", data=sample_data)
+        beside = citewell("ask", "What is AMCL?", data=sample_data)
         server.send_signal(signal.SIGTERM)
         server.wait(BOUND)
 
     assert {reply.status_code for reply in replies} == {200}
     assert {reply.json()["response"] for reply in replies} == {replies[0].json()["response"]}
     # Whichever worker is asked tells of all of them.
-    counted = re.compile(r'^quire_http_requests_total\{.*route="/chat/run".*\} (\S+)$', re.M)
+    counted = re.compile(r'^citewell_http_requests_total\{.*route="/chat/run".*\} (\S+)$', re.M)
     assert [counted.search(text)[1] for text in figures] == ["8.0"] * 4
     assert second.returncode == 1
     assert f"Another process ({server.pid}) already serves" in second.stderr
@@ -58,7 +58,7 @@ def test_several_workers_serve_one_folder_and_nobody_else_does(
 
 
 def test_a_folder_is_free_again_when_its_service_was_killed(
-    quire: Quire, sample_data: Path
+    citewell: Citewell, sample_data: Path
 ) -> None:
     with serving(sample_data) as (_, server):
         server.kill()

@@ -1,4 +1,4 @@
-"""A whole installation on loopback: three Qdrant nodes, PostgreSQL, Redis, and hosts of Quire."""
+"""A whole installation on loopback: three Qdrant nodes, PostgreSQL, Redis and hosts of Citewell."""
 
 import os
 import subprocess
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import httpx
 
-from quire.index.options import IndexOptions
-from quire.index.server import Server
-from quire.ingest.pipeline import ingest
-from quire.ingest.report import IngestReport
-from quire.ingest.shared import ingest_shared
-from quire.testing import HashEmbedder
+from citewell.index.qdrant_server import QdrantServer
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.report import IngestReport
+from citewell.ingest.sync import ingest_shared
+from citewell.options import IndexOptions
+from citewell.testing import HashEmbedder
 from tests.api.live_server import listening
 from tests.qdrant_server import Node
 from tests.redis_server import RedisServer
@@ -57,17 +57,17 @@ class Installation:
     def settings(self) -> dict[str, str]:
         """What every host is told."""
         return {
-            "QUIRE_INDEX_URL": ",".join(node.url for node in self.nodes),
-            "QUIRE_INDEX__PREFIX": self.prefix,
-            "QUIRE_INDEX__REFRESH_SECONDS": "0.2",
-            "QUIRE_DATABASE_URL": self.database,
-            "QUIRE_REDIS_URL": self.redis.url,
+            "CITEWELL_INDEX_URL": ",".join(node.url for node in self.nodes),
+            "CITEWELL_INDEX__PREFIX": self.prefix,
+            "CITEWELL_INDEX__REFRESH_SECONDS": "0.2",
+            "CITEWELL_DATABASE_URL": self.database,
+            "CITEWELL_REDIS_URL": self.redis.url,
         }
 
     def ingest(self, source: Path, host: str, book: str = "tiny") -> IngestReport:
         """Ingest at one host, in its own data folder, for all of them."""
         options = IndexOptions(prefix=self.prefix)
-        server = Server(self.settings["QUIRE_INDEX_URL"], options)
+        server = QdrantServer(self.settings["CITEWELL_INDEX_URL"], options)
         books = self.folder / host / "books"
         try:
             return ingest_shared(
@@ -86,7 +86,7 @@ class Installation:
         data.mkdir(exist_ok=True)
         gate = self.folder / f"gate{len(self.started)}"
         os.mkfifo(gate)
-        environment = {**os.environ, **self.settings, **settings, "QUIRE_DATA_DIR": str(data)}
+        environment = {**os.environ, **self.settings, **settings, "CITEWELL_DATA_DIR": str(data)}
         environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
         with listening() as opened:
             number = opened.fileno()

@@ -28,12 +28,12 @@ class Host:
         tools = max(Path(pgserver.__file__).parent.glob("pginstall*/bin"))  # the newest
         here = self.folder / "bin"
         here.mkdir()
-        (here / "quire").write_text(f'#!/bin/sh\nexec {sys.executable} -m quire "$@"\n')
-        (here / "quire").chmod(0o755)
+        (here / "citewell").write_text(f'#!/bin/sh\nexec {sys.executable} -m citewell "$@"\n')
+        (here / "citewell").chmod(0o755)
         self.environment = {
             **os.environ,
             **hosts.settings,
-            "QUIRE_DATA_DIR": str(self.folder / "data"),
+            "CITEWELL_DATA_DIR": str(self.folder / "data"),
             "PYTHONPATH": str(ROOT / "src"),
             "PATH": f"{here}:{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "COLUMNS": "200",
@@ -55,7 +55,7 @@ class Host:
     @contextmanager
     def serving(self, *arguments: str) -> Iterator[str]:
         with subprocess.Popen(
-            [sys.executable, "-m", "quire", "serve", "--port", "0", *arguments],
+            [sys.executable, "-m", "citewell", "serve", "--port", "0", *arguments],
             env=self.environment,
             stderr=subprocess.PIPE,
             text=True,
@@ -102,7 +102,7 @@ def test_all_is_as_it_was_after_everything_was_lost(
     hosts: Installation, postgres: Postgres, tiny_book: Path
 ) -> None:
     first, second = Host(hosts, "first"), Host(hosts, "second")
-    first.run(f"quire ingest {tiny_book} --book tiny")
+    first.run(f"citewell ingest {tiny_book} --book tiny")
     with first.serving("--workers", "2") as here, second.serving() as there:
         begun = ask(here, ASKED[0])
         session = begun["session_id"]

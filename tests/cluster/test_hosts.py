@@ -11,8 +11,7 @@ from uuid import uuid4
 
 import httpx
 
-from quire.access.keys import make_key
-from quire.access.store import SqlKeyStore
+from citewell.storage.keys import SqlKeyStore, make_key
 from tests.api.live_server import ASKED, numbers, read_some
 from tests.api.sse import parse_sse
 from tests.cluster.hosts import BOUND, Installation, Worker
@@ -23,7 +22,7 @@ TURNS = (
     "Why does the keeper wind the clockwork?",
     "What does the keeper do in fog?",
 )
-CONVERSATIONS = int(os.environ.get("QUIRE_CLUSTER_CONVERSATIONS", "100"))
+CONVERSATIONS = int(os.environ.get("CITEWELL_CLUSTER_CONVERSATIONS", "100"))
 
 
 @dataclass
@@ -155,7 +154,7 @@ async def test_the_same_question_at_two_hosts_at_once_is_made_once(
         float(line.rpartition(" ")[2])
         for text in figures
         for line in text.splitlines()
-        if line.startswith("quire_stage_seconds_count") and 'stage="retrieve"' in line
+        if line.startswith("citewell_stage_seconds_count") and 'stage="retrieve"' in line
     )
     assert made == 1
 
@@ -166,7 +165,7 @@ async def test_limits_are_counted_for_all_workers_together(
     hosts.ingest(tiny_book, "ingest")
     key, secret = make_key("reader", scopes=frozenset({"ask"}), created_at=datetime.now(UTC))
     await SqlKeyStore(hosts.database).add(key)
-    limit = {"QUIRE_LIMITS__PER_KEY": "10/hour"}
+    limit = {"CITEWELL_LIMITS__PER_KEY": "10/hour"}
     workers = [hosts.start("a", **limit), hosts.start("a", **limit), hosts.start("b", **limit)]
     headers = {"authorization": f"Bearer {secret}"}
     async with connections() as client:
@@ -212,7 +211,7 @@ async def test_no_question_fails_when_a_node_of_the_index_is_killed(
     hosts: Installation, tiny_book: Path
 ) -> None:
     hosts.ingest(tiny_book, "ingest")
-    never = {"QUIRE_CACHE__ANSWERS": "0", "QUIRE_CACHE__EMBEDDINGS": "0"}
+    never = {"CITEWELL_CACHE__ANSWERS": "0", "CITEWELL_CACHE__EMBEDDINGS": "0"}
     workers = [hosts.start("a", **never), hosts.start("b", **never)]
     statuses: list[int] = []
     told: set[str] = set()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quire.testing import EmbeddingServer, HashEmbedder
+from citewell.testing import EmbeddingServer, HashEmbedder
 from tests.conformance.book import write_book
 from tests.conformance.report import Report, assert_kept_on_purpose
 from tests.conformance.serving import Model, Service, command, copied, serving
@@ -67,8 +67,8 @@ def keeper_data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def main(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The sample book as a newcomer serves it: no key, no server, no setting that matters."""
     data = copied(sample_data, tmp_path_factory.mktemp("main"))
-    (data / "quire.toml").write_text(WORKFLOWS)
-    with serving(data, QUIRE_THREADS__SWEEP_SECONDS="1") as service:
+    (data / "citewell.toml").write_text(WORKFLOWS)
+    with serving(data, CITEWELL_THREADS__SWEEP_SECONDS="1") as service:
         yield service
 
 
@@ -76,7 +76,7 @@ def main(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def keeper(keeper_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The small book."""
     data = copied(keeper_data, tmp_path_factory.mktemp("small"))
-    with serving(data, QUIRE_BOOK="keeper") as service:
+    with serving(data, CITEWELL_BOOK="keeper") as service:
         yield service
 
 
@@ -93,14 +93,14 @@ def told(
 ) -> Iterator[Service]:
     """The sample book (and the small one), answered by that model, which may call tools."""
     data = copied(keeper_data, tmp_path_factory.mktemp("told"))
-    (data / "quire.toml").write_text(WORKFLOWS)
+    (data / "citewell.toml").write_text(WORKFLOWS)
     settings = {
-        "QUIRE_BOOK": "physical-ai",
-        "QUIRE_MODEL": "openai/told",
-        "QUIRE_LLM__BASE_URL": model.url,
-        "QUIRE_LLM__TOOLS": "yes",
-        "QUIRE_CACHE__ANSWERS": "0",
-        "QUIRE_THREADS__SWEEP_SECONDS": "3600",
+        "CITEWELL_BOOK": "physical-ai",
+        "CITEWELL_MODEL": "openai/told",
+        "CITEWELL_LLM__BASE_URL": model.url,
+        "CITEWELL_LLM__TOOLS": "yes",
+        "CITEWELL_CACHE__ANSWERS": "0",
+        "CITEWELL_THREADS__SWEEP_SECONDS": "3600",
     }
     with serving(data, **settings) as service:
         yield service
@@ -116,7 +116,7 @@ def slow(told: Service, model: Model) -> dict[str, Slow]:
 def public(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Open to anyone, behind a proxy that says who asks."""
     data = copied(sample_data, tmp_path_factory.mktemp("public"))
-    with serving(data, "--open", QUIRE_ACCESS__TRUSTED_PROXIES='["127.0.0.0/8"]') as service:
+    with serving(data, "--open", CITEWELL_ACCESS__TRUSTED_PROXIES='["127.0.0.0/8"]') as service:
         yield service
 
 
@@ -137,14 +137,14 @@ def keys(keyed_data: Path) -> dict[str, dict[str, str]]:
 
 
 def _secret(printed: str) -> str:
-    (secret,) = [word for word in printed.split() if word.startswith(("qk_", "qp_"))]
+    (secret,) = [word for word in printed.split() if word.startswith(("cw_", "qp_"))]
     return secret
 
 
 @pytest.fixture(scope="session")
 def keyed(keyed_data: Path, keys: dict[str, dict[str, str]]) -> Iterator[Service]:
     """Asked with keys only."""
-    with serving(keyed_data, QUIRE_ACCESS__MODE="keys") as service:
+    with serving(keyed_data, CITEWELL_ACCESS__MODE="keys") as service:
         yield service
 
 
@@ -164,7 +164,7 @@ def embeddings() -> Iterator[EmbeddingServer]:
 @pytest.fixture(scope="session")
 def openai_embedder(embeddings: EmbeddingServer) -> dict[str, str]:
     return {
-        "QUIRE_EMBEDDER": "openai/text-embedding-3-small",
-        "QUIRE_EMBEDDING__BASE_URL": embeddings.url,
-        "QUIRE_EMBEDDING__API_KEY": "told",
+        "CITEWELL_EMBEDDER": "openai/text-embedding-3-small",
+        "CITEWELL_EMBEDDING__BASE_URL": embeddings.url,
+        "CITEWELL_EMBEDDING__API_KEY": "told",
     }

@@ -1,4 +1,4 @@
-"""The service as its operators start it: `quire serve`, a process of its own."""
+"""The service as its operators start it: `citewell serve`, a process of its own."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from quire.testing import ChatServer, Reply
+from citewell.testing import ChatServer, Reply
 from tests.api.sse import parse_sse
 
 ROOT = Path(__file__).parents[2]
@@ -122,14 +122,14 @@ class Model(ChatServer):
 
 def environment(data: Path, settings: dict[str, str]) -> dict[str, str]:
     """Return an environment with these settings and no others."""
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("QUIRE_", "OPENAI_"))}
-    return {**kept, "QUIRE_DATA_DIR": str(data), "PYTHONPATH": str(ROOT / "src"), **settings}
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("CITEWELL_", "OPENAI_"))}
+    return {**kept, "CITEWELL_DATA_DIR": str(data), "PYTHONPATH": str(ROOT / "src"), **settings}
 
 
 def command(data: Path, *arguments: str, **settings: str) -> str:
-    """Return what a command of Quire prints."""
+    """Return what a command of Citewell prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "quire", *arguments],
+        [sys.executable, "-m", "citewell", *arguments],
         cwd=data,
         env=environment(data, settings),
         capture_output=True,
@@ -147,7 +147,7 @@ def serving(data: Path, *arguments: str, **settings: str) -> Iterator[Service]:
     log = data / "serve.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "quire", "serve", "--port", "0", *arguments],
+            [sys.executable, "-m", "citewell", "serve", "--port", "0", *arguments],
             cwd=data,
             env=environment(data, settings),
             stdout=out,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from quire.testing import Reply
+from citewell.testing import Reply
 from tests.conformance.sample import AMCL, COVERED
 from tests.conformance.serving import Body, Model, Service, now
 

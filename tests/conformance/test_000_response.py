@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quire.testing import Reply
+from citewell.testing import Reply
 from tests.conformance.cases import case, item
 from tests.conformance.sample import AMCL, CONTENTS, COVERED, DRIFT, LIE, QUOTABLE, UNCOVERED
 from tests.conformance.serving import Body, Model, Service

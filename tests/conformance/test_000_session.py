@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from quire.testing import Reply
+from citewell.testing import Reply
 from tests.conformance.access import assert_followed_up_by_id, assert_isolated
 from tests.conformance.ageing import age
 from tests.conformance.cases import case, item, kept

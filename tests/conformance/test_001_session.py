@@ -202,7 +202,7 @@ def test_a_follow_up_is_understood(main: Service) -> None:
 @pytest.mark.parametrize("path", [CHAT, STREAM])
 @item("001.45", "10 requests a minute for a session: the 11th gets 429 with Retry-After")
 def test_a_session_is_asked_ten_times_a_minute(public: Service, path: str) -> None:
-    reader = {"X-Quire-Reader": uuid4().hex, "x-forwarded-for": f"10.1.0.{len(path)}"}
+    reader = {"X-Citewell-Reader": uuid4().hex, "x-forwarded-for": f"10.1.0.{len(path)}"}
     body = asked("thanks", session_id=str(uuid4()))
     for _ in range(10):
         assert public.post(path, body, **reader).status_code == 200

@@ -295,7 +295,7 @@ def test_a_query_goes_all_the_way(main: Service) -> None:
 
 @item("002.60", "with the index down it still replies, and says why")
 def test_a_dead_index_is_no_dead_workflow(tmp_path: Path) -> None:
-    with serving(tmp_path, QUIRE_INDEX_URL="http://127.0.0.1:9", QUIRE_BOOK="any") as service:
+    with serving(tmp_path, CITEWELL_INDEX_URL="http://127.0.0.1:9", CITEWELL_BOOK="any") as service:
         answer = service.ask(CHAT, asked())
 
     assert "unavailable" in answer["responseText"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quire.testing import Reply
+from citewell.testing import Reply
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import (
     AMCL,

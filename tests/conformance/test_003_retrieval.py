@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from quire.testing import EmbeddingServer, Reply
+from citewell.testing import EmbeddingServer, Reply
 from tests.conformance.book import TWICE, write_book
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import AMCL, CONTENTS, COVERED, SMALL_TALK, UNCOVERED
@@ -228,7 +228,7 @@ def collection(
     with httpx.Client(base_url=qdrant, timeout=60) as client:
         before = {one["name"] for one in client.get("/collections").json()["result"]["collections"]}
         book = write_book(data / "keeper-on-a-server")
-        command(data, "ingest", str(book), QUIRE_INDEX_URL=qdrant, **openai_embedder)
+        command(data, "ingest", str(book), CITEWELL_INDEX_URL=qdrant, **openai_embedder)
         listed = client.get("/collections").json()["result"]["collections"]
         names = [one["name"] for one in listed if one["name"] not in before]
         found = {name: client.get(f"/collections/{name}").json()["result"] for name in names}
@@ -252,7 +252,7 @@ def test_the_collection_is_as_wide_as_the_model(collection: tuple[str, Body]) ->
 def test_the_collection_has_a_name_of_its_own(collection: tuple[str, Body]) -> None:
     name, described = collection
 
-    assert name.startswith("quire")
+    assert name.startswith("citewell")
     assert "dense" in described["config"]["params"]["vectors"]
 
 

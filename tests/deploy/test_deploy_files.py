@@ -1,4 +1,4 @@
-"""The files that put Quire on servers: each is read by the checker of its own kind."""
+"""The files that put Citewell on servers: each is read by the checker of its own kind."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
-from quire.settings import Settings
-from quire.telemetry.metrics import REGISTRY
+from citewell.settings import Settings
+from citewell.telemetry import REGISTRY
 from tests.test_architecture import _settings
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ DEPLOY = ROOT / "deploy"
 DOCKERFILE = DEPLOY / "Dockerfile"
 COMPOSE = DEPLOY / "compose.yaml"
 KUBERNETES = DEPLOY / "kubernetes"
-UNIT = DEPLOY / "quire.service"
+UNIT = DEPLOY / "citewell.service"
 OPERATIONS = ROOT / "docs" / "operations.md"
 EXPOSURE = 20
 """The most that systemd may find exposed, in tenths: 0 is nothing, 100 is all."""
@@ -59,13 +59,13 @@ def pods() -> list[dict[str, Any]]:
 def test_every_setting_that_a_file_names_exists() -> None:
     known = set(_settings(Settings))
     for path in (OPERATIONS, *(p for p in sorted(DEPLOY.rglob("*")) if p.is_file())):
-        named = set(re.findall(r"QUIRE_[A-Z_]+", path.read_text("utf-8")))
+        named = set(re.findall(r"CITEWELL_[A-Z_]+", path.read_text("utf-8")))
         assert named <= known, f"{path.name} names {sorted(named - known)}"
 
 
 def test_every_figure_to_watch_is_one_that_the_service_gives() -> None:
     given = generate_latest(REGISTRY).decode()
-    named = re.findall(r"`(quire_[a-z_]+)", OPERATIONS.read_text("utf-8"))
+    named = re.findall(r"`(citewell_[a-z_]+)", OPERATIONS.read_text("utf-8"))
 
     assert len(named) > 10
     for name in named:
@@ -74,10 +74,10 @@ def test_every_figure_to_watch_is_one_that_the_service_gives() -> None:
 
 def test_values_in_the_files_are_accepted_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     (told,) = [one["data"] for one in documents() if one["kind"] == "ConfigMap"]
-    compose = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["quire"]["environment"]
+    compose = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["citewell"]["environment"]
     plain = re.sub(r"\$\{\w+(?::-(\w+)|:\?)\}", r"\1", json.dumps(compose))
-    image = dict(re.findall(r"(QUIRE_\w+)=(\S+)", DOCKERFILE.read_text("utf-8")))
-    unit = dict(re.findall(r"(QUIRE_\w+)=(\S+)", UNIT.read_text("utf-8")))
+    image = dict(re.findall(r"(CITEWELL_\w+)=(\S+)", DOCKERFILE.read_text("utf-8")))
+    unit = dict(re.findall(r"(CITEWELL_\w+)=(\S+)", UNIT.read_text("utf-8")))
     for values in (told, json.loads(plain), image, unit):
         with monkeypatch.context() as one:
             for name, value in values.items():
@@ -116,11 +116,11 @@ def test_the_compose_file_follows_the_specification() -> None:
     checked(tool("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", COMPOSE)
 
 
-def test_only_quire_is_reached_from_outside_and_no_password_is_written_down() -> None:
+def test_only_citewell_is_reached_from_outside_and_no_password_is_written_down() -> None:
     services = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]
 
-    assert {name for name, one in services.items() if "ports" in one} == {"quire"}
-    assert services["quire"]["read_only"]
+    assert {name for name, one in services.items() if "ports" in one} == {"citewell"}
+    assert services["citewell"]["read_only"]
     for one in services.values():
         secrets = [v for name, v in one["environment"].items() if "PASS" in name or "KEY" in name]
         assert all(re.fullmatch(r"\$\{\w+:\?\}", value) for value in secrets)
@@ -137,7 +137,7 @@ def test_the_manifests_come_together_in_one_namespace() -> None:
 
     assert kinds.keys() >= {"Deployment", "Service", "HorizontalPodAutoscaler", "NetworkPolicy"}
     assert all(
-        one["metadata"].get("namespace") == "quire"
+        one["metadata"].get("namespace") == "citewell"
         for kind, one in kinds.items()
         if kind != "Namespace"
     )
@@ -161,7 +161,7 @@ def test_stopping_waits_longer_than_running_answers_may_take() -> None:
     pod = next(pod for pod in pods() if "terminationGracePeriodSeconds" in pod)
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
     unit = re.search(r"^TimeoutStopSec=(\d+)$", UNIT.read_text("utf-8"), re.M)
-    compose = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["quire"]
+    compose = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["citewell"]
 
     assert pod["terminationGracePeriodSeconds"] > drained + pause
     assert unit
@@ -172,8 +172,8 @@ def test_stopping_waits_longer_than_running_answers_may_take() -> None:
 def test_systemd_accepts_the_unit_and_finds_little_exposed(tmp_path: Path) -> None:
     analyze = tool("systemd-analyze")
     # It looks whether the program is there, which is so on the server only.
-    here = UNIT.read_text("utf-8").replace("/opt/quire/bin/quire serve", "/bin/true serve")
-    unit = tmp_path / "quire.service"
+    here = UNIT.read_text("utf-8").replace("/opt/citewell/bin/citewell serve", "/bin/true serve")
+    unit = tmp_path / "citewell.service"
     unit.write_text(here, "utf-8")
 
     assert checked(analyze, "verify", "--man=no", unit) == ""
@@ -183,15 +183,15 @@ def test_systemd_accepts_the_unit_and_finds_little_exposed(tmp_path: Path) -> No
 def test_a_password_of_the_database_is_never_on_a_command_line(tmp_path: Path) -> None:
     stand_ins = tmp_path / "bin"
     stand_ins.mkdir()
-    for name in ("pg_dump", "pg_restore", "quire"):
+    for name in ("pg_dump", "pg_restore", "citewell"):
         seen = tmp_path / name
         lines = ("#!/bin/sh", f'echo "$@" >>"{seen}"', f'env >>"{seen}.env"')
         (stand_ins / name).write_text("\n".join((*lines, '[ "$1" != books ] || echo "[]"', "")))
         (stand_ins / name).chmod(0o755)
     told = os.environ | {
         "PATH": f"{stand_ins}:{os.environ['PATH']}",
-        "QUIRE_DATA_DIR": str(tmp_path / "data"),
-        "QUIRE_DATABASE_URL": "postgresql://quire:h%40sh'hush@db.example:5433/books"
+        "CITEWELL_DATA_DIR": str(tmp_path / "data"),
+        "CITEWELL_DATABASE_URL": "postgresql://citewell:h%40sh'hush@db.example:5433/books"
         "?sslmode=require",
     }
 
@@ -209,7 +209,7 @@ def test_a_password_of_the_database_is_never_on_a_command_line(tmp_path: Path) -
         assert "hush" not in (tmp_path / name).read_text("utf-8")
         given = (tmp_path / f"{name}.env").read_text("utf-8").splitlines()
         assert {"PGPASSWORD=h@sh'hush", "PGHOST=db.example", "PGPORT=5433"} <= set(given)
-        assert {"PGUSER=quire", "PGDATABASE=books", "PGSSLMODE=require"} <= set(given)
+        assert {"PGUSER=citewell", "PGDATABASE=books", "PGSSLMODE=require"} <= set(given)
 
 
 def test_the_source_distribution_takes_files_of_the_root_only() -> None:
@@ -223,5 +223,5 @@ def test_the_source_distribution_takes_files_of_the_root_only() -> None:
 def test_every_model_that_is_shipped_stands_in_the_notice() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
 
-    for model in (ROOT / "src/quire/index/models").glob("*.onnx"):
+    for model in (ROOT / "src/citewell/models/weights").glob("*.onnx"):
         assert model.name in notice

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import Services
-from quire.errors import BadRequest
-from quire.evals.adversarial import (
+from citewell.errors import BadRequest
+from citewell.evals.adversarial import (
     HALVES,
     KINDS,
     Alteration,
@@ -17,11 +16,12 @@ from quire.evals.adversarial import (
     try_all,
     try_item,
 )
-from quire.ingest.pipeline import ingest
-from quire.ports import Index
-from quire.prose.plain import inline_plain
-from quire.testing import HashEmbedder, build_services
-from quire.verify.judges import LexicalJudge
+from citewell.ingest.pipeline import ingest
+from citewell.ports import Index
+from citewell.testing import HashEmbedder, build_services
+from citewell.text.plain_text import strip_inline_markup
+from citewell.verify.judge import LexicalJudge
+from citewell.wiring import Services
 from tests.conftest import SAMPLE
 
 PATH = SAMPLE.parent.parent / "evals" / "adversarial" / "physical-ai.jsonl"
@@ -66,7 +66,9 @@ def test_an_altered_claim_differs_from_its_twin_in_words_or_in_what_it_cites() -
 def test_most_twins_are_honest_paraphrases() -> None:
     for item in ITEMS:
         # The last character aside: a colon before a list became a period.
-        verbatim = folded(inline_plain(item.twin))[:-1] in folded(inline_plain(item.sentence))
+        verbatim = folded(strip_inline_markup(item.twin))[:-1] in folded(
+            strip_inline_markup(item.sentence)
+        )
         assert item.paraphrase != verbatim, item.id
     assert sum(item.paraphrase for item in ITEMS) * 2 >= len(ITEMS)
 

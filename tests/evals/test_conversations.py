@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import BadRequest
-from quire.evals.conversations import follow, read_conversations
+from citewell.errors import BadRequest
+from citewell.evals.conversations import follow, read_conversations
 
 SETS = Path(__file__).parents[2] / "evals" / "conversations"
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import Services
-from quire.domain import Answer, Citation, Question
-from quire.errors import BadRequest
-from quire.evals.golden import GoldenQuestion, judge_answer, read_golden, run_golden
-from quire.events import Event, Started
+from citewell.domain import Answer, Citation, Question
+from citewell.errors import BadRequest
+from citewell.evals.golden import GoldenQuestion, judge_answer, read_golden, run_golden
+from citewell.events import Event, Started
+from citewell.wiring import Services
 from tests.verify.samples import answer_of, claim_of, hit_of
 
 LENS_PAGE = "docs/lamps/01-lens.md"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import Verdict
-from quire.errors import BadRequest
-from quire.evals.grounding import (
+from citewell.domain import Verdict
+from citewell.errors import BadRequest
+from citewell.evals.grounding import (
     DATA,
     PASSAGE,
     example_of,
@@ -16,9 +16,9 @@ from quire.evals.grounding import (
     passages_of,
     read_grounding,
 )
-from quire.evals.grounding_figures import figures
-from quire.evals.sets import find_sets
-from quire.verify.judges import LexicalJudge
+from citewell.evals.grounding_report import figures
+from citewell.evals.sets import find_sets
+from citewell.verify.judge import LexicalJudge
 
 ROW = {
     "id": "r1",
@@ -154,7 +154,7 @@ def test_sets_are_found_by_path_by_name_or_all(tmp_path: Path) -> None:
     assert find_sets([], named.parent, DATA) == [named]
     with pytest.raises(BadRequest, match=r"other holds data\.jsonl"):
         find_sets(["other"], named.parent, DATA)
-    with pytest.raises(BadRequest, match="QUIRE_SHARED"):
+    with pytest.raises(BadRequest, match="CITEWELL_SHARED"):
         find_sets([], tmp_path / "none", DATA)
 
 

@@ -6,24 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from quire.answer.instructions import PROMPTS
-from quire.compose import Services
-from quire.evals.injection import (
-    Attack,
-    Outcome,
-    attack_all,
-    read_attacks,
-    table,
-    write_book,
-)
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder, build_services
-from quire.testing.obedient import obeys_everything
+from citewell.answer.prompts import PROMPTS
+from citewell.evals.injection import Attack, Outcome, attack_all, read_attacks, table, write_book
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder, build_services
+from citewell.testing.scripted import obeys_everything
+from citewell.wiring import Services
 from tests.conftest import SAMPLE
 
 SETS = SAMPLE.parent.parent / "evals" / "injection"
 ATTACKS = read_attacks(SETS / "attacks.jsonl")
-KEYS = ("sk-test-4f1c9e7a2b8d6035aa", "postgresql://quire:hunter2hunter2@db/quire")
+KEYS = ("sk-test-4f1c9e7a2b8d6035aa", "postgresql://citewell:hunter2hunter2@db/citewell")
 
 
 def data_of(attacks: list[Attack], folder: Path) -> Path:
@@ -68,9 +61,11 @@ async def test_the_embedded_one_obeys_nothing_and_hardly_ever_quotes_an_attack(
 async def test_a_check_that_is_taken_away_lets_attacks_through(
     attacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quire.answer.checking.Checking._is_led_astray", lambda *_: False)
-    monkeypatch.setattr("quire.answer.checking.without_links", lambda piece: piece)
-    monkeypatch.setattr("quire.answer.checking.tellable", lambda text, _: text)
+    monkeypatch.setattr(
+        "citewell.answer.generate.ClaimVerifier._follows_injection", lambda *_: False
+    )
+    monkeypatch.setattr("citewell.answer.generate.without_links", lambda piece: piece)
+    monkeypatch.setattr("citewell.answer.generate.redact_secrets", lambda text, _: text)
     kinds = ("ignore", "link", "image")
     some = [one for one in ATTACKS if one.place == "page" and one.kind in kinds]
     services = build_services(attacked, model=lambda _: obeys_everything(KEYS))

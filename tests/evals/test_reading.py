@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import Chunk
-from quire.evals.reading import holds_heading, read_book, torn_blocks
-from quire.evals.source_words import words_of_source
-from quire.ingest.options import IngestOptions
+from citewell.domain import Chunk
+from citewell.evals.reading import holds_heading, read_book, torn_blocks, words_of_source
+from citewell.options import IngestOptions
 
 WriteBook = Callable[[Mapping[str, str]], Path]
 

@@ -3,18 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import books_folder
-from quire.errors import BadRequest
-from quire.evals.retrieval import read_set, run_set, write_book
-from quire.evals.retrieval_figures import figures
-from quire.evals.timing import STAGES, TOTAL, Stopwatch, TimedEmbedder, TimedReader
-from quire.ingest.pipeline import ingest
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher
-from quire.settings import Settings
-from quire.testing import HashEmbedder, WordReader, build_services
-from quire.testing.services import PLAIN_CALIBRATION
+from citewell.errors import BadRequest
+from citewell.evals.retrieval import read_set, run_set, write_book
+from citewell.evals.retrieval_report import figures
+from citewell.evals.timing import STAGES, TOTAL, Stopwatch, TimedEmbedder, TimedReranker
+from citewell.ingest.pipeline import ingest
+from citewell.options import SearchOptions
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import Searcher
+from citewell.settings import Settings
+from citewell.testing import HashEmbedder, WordReranker, build_services
+from citewell.testing.services import PLAIN_CALIBRATION
+from citewell.wiring import books_folder
 
 CORPUS = [
     {"id": "lens#1", "page": "lens", "title": "Lenses", "text": "A lens bends the light."},
@@ -85,7 +85,7 @@ async def test_what_is_no_question_is_not_searched_for(folder: Path, data: Path)
 async def test_every_stage_is_timed(folder: Path, data: Path) -> None:
     asked, watch = read_set(folder), Stopwatch()
     embedder = TimedEmbedder(HashEmbedder(), watch)
-    evidence = EvidenceReader(TimedReader(WordReader(), watch))
+    evidence = SentenceReranker(TimedReranker(WordReranker(), watch))
     searcher = Searcher(embedder, evidence, PLAIN_CALIBRATION, SearchOptions())
     async with build_services(data) as services:
         found = await run_set(asked, searcher, services.library.open("small"), watch)

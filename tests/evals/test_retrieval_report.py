@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.evals.references import Published, fitted_on, floors_of, published_of, spread
-from quire.evals.retrieval import Found, Query, QuestionSet
-from quire.evals.retrieval_figures import MAIN, figures
-from quire.evals.retrieval_report import write_retrieval_report, write_summary
-from quire.evals.timing import STAGES
-from quire.index.embed import GraniteEmbedder
+from citewell.evals.references import Published, fitted_on, floors_of, published_of, spread
+from citewell.evals.retrieval import Found, Query, QuestionSet
+from citewell.evals.retrieval_report import MAIN, figures, write_retrieval_report, write_summary
+from citewell.evals.timing import STAGES
+from citewell.models.embedder import GraniteEmbedder
 
 MS = {"query embedding": 4, "index search": 1, "reading": 10, "rest": 1, "total": 16}
 
@@ -105,7 +104,7 @@ def test_the_page_shows_each_figure_beside_floors_and_what_others_report(tmp_pat
     path = write_retrieval_report(tmp_path, ASKED, RESULTS, seen, GraniteEmbedder.id)
 
     page = path.read_text("utf-8")
-    assert "| figure | Quire | 95 % | BM25 | static dense | published |" in page
+    assert "| figure | Citewell | 95 % | BM25 | static dense | published |" in page
     assert "| page@1 | 0.667 | 0.000 to 1.000 | 0.5 | 0.6 |  |" in page
     assert "| 0.700 to 0.800 (2) |" in page
     assert "| ndcg@10 | somebody | 0.7 | 0.5436 | META.json of the set |" in page

@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from quire.domain import Verdict
-from quire.evals.adversarial import Alteration, Place
-from quire.evals.scripted import Played, Script, figures, play, row_of, write_scripts
-from quire.ports import Judge
-from quire.testing import build_services
-from quire.testing.scripted import reads_then_writes
-from quire.verify.judges import LexicalJudge
+from citewell.domain import Verdict
+from citewell.evals.adversarial import Alteration, Place
+from citewell.evals.scripted import Played, Script, figures, play, row_of, write_scripts
+from citewell.ports import Judge
+from citewell.testing import build_services
+from citewell.testing.scripted import reads_then_writes
+from citewell.verify.judge import LexicalJudge
 
 LENS, KEEPER = "docs/lamps/01-lens.md", "docs/lamps/02-keeper.mdx"
 RINGS = "A Fresnel lens is a lens made of concentric rings of glass."

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, uuid5
 
-from quire.domain import Chunk
-from quire.index.revision import FORMAT, Manifest
+from citewell.domain import Chunk
+from citewell.index.revision import INDEX_FORMAT, Manifest
 
 
 def make_chunk(number: int, text: str = "Text.", **changes: str) -> Chunk:
@@ -30,7 +30,7 @@ def make_chunk(number: int, text: str = "Text.", **changes: str) -> Chunk:
     )
 
 
-def make_manifest(*, book: str = "lamps", format: int = FORMAT) -> Manifest:
+def make_manifest(*, book: str = "lamps", format: int = INDEX_FORMAT) -> Manifest:
     """Make a manifest of a revision that was never built."""
     return Manifest(
         book=book,

@@ -2,7 +2,7 @@
 
 Ids, their order, texts, vectors and scores by meaning are compared bit by bit. Scores by keywords
 are sums, and engines of different versions add them up in different orders: there the last digit of
-a 32-bit float may differ, which is less than `NOISE` of it.
+a 32-bit float may differ, which is less than `SCORE_TOLERANCE` of it.
 """
 
 from collections.abc import Iterator
@@ -13,20 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quire.domain import Filters, Prefix
-from quire.index.book import BookIndex
-from quire.index.library import DiskLibrary
-from quire.index.options import IndexOptions
-from quire.index.ranking import NOISE
-from quire.index.served_library import ServerLibrary
-from quire.index.server import Server
-from quire.ingest.pipeline import ingest
-from quire.ingest.shared import pull_book, push_book
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher
-from quire.testing import HashEmbedder, WordReader
-from quire.testing.services import PLAIN_CALIBRATION
+from citewell.domain import Filters, Prefix
+from citewell.index.bm25 import SCORE_TOLERANCE
+from citewell.index.book import BookIndex
+from citewell.index.library import DiskLibrary
+from citewell.index.qdrant_library import ServerLibrary
+from citewell.index.qdrant_server import QdrantServer
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.sync import pull_book, push_book
+from citewell.options import IndexOptions, SearchOptions
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import Searcher
+from citewell.testing import HashEmbedder, WordReranker
+from citewell.testing.services import PLAIN_CALIBRATION
 from tests.qdrant_server import Node
 
 WORDS = [
@@ -37,14 +36,14 @@ ENGINES = ["one server", pytest.param("a cluster of three", marks=pytest.mark.cl
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest) -> Iterator[QdrantServer]:
     """Wherever it is, it holds nothing of other tests."""
     if request.param == "one server":
         urls = request.getfixturevalue("qdrant")
     else:
         nodes: list[Node] = request.getfixturevalue("qdrant_cluster")
         urls = ",".join(node.url for node in nodes)
-    opened = Server(urls, IndexOptions(prefix="congruence", refresh_seconds=0))
+    opened = QdrantServer(urls, IndexOptions(prefix="congruence", refresh_seconds=0))
     yield opened
     opened.close()
 
@@ -52,7 +51,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 class Pair:
     """One book in a data folder and on a server."""
 
-    def __init__(self, folder: Path, server: Server, name: str) -> None:
+    def __init__(self, folder: Path, server: QdrantServer, name: str) -> None:
         self._source, self._books = folder / "source", folder / "books"
         self._server, self._name = server, name
         self._disk = DiskLibrary(self._books, embedder=HashEmbedder.id)
@@ -83,7 +82,7 @@ def page(random: Random, number: int) -> str:
 
 @pytest.fixture(scope="module")
 def indexes(
-    server: Server, tmp_path_factory: pytest.TempPathFactory
+    server: QdrantServer, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[BookIndex, BookIndex]:
     """One book of some hundred passages, in both places."""
     random = Random(9)
@@ -100,7 +99,7 @@ def assert_same(
 
     assert ours.dense == theirs.dense
     assert [one for one, _ in ours.keyword] == [one for one, _ in theirs.keyword]
-    expected = pytest.approx([score for _, score in ours.keyword], rel=NOISE)
+    expected = pytest.approx([score for _, score in ours.keyword], rel=SCORE_TOLERANCE)
     assert [score for _, score in theirs.keyword] == expected
 
     ids = [one for one, _ in (*ours.dense, *ours.keyword)][:5]
@@ -143,7 +142,7 @@ async def test_a_search_gives_the_same_hits_to_the_last_bit(
     indexes: tuple[BookIndex, BookIndex],
 ) -> None:
     searcher = Searcher(
-        HashEmbedder(), EvidenceReader(WordReader()), PLAIN_CALIBRATION, SearchOptions()
+        HashEmbedder(), SentenceReranker(WordReranker()), PLAIN_CALIBRATION, SearchOptions()
     )
     random = Random(4)
     for _ in range(30):
@@ -167,7 +166,7 @@ def test_what_is_recorded_of_a_book_is_the_same(indexes: tuple[BookIndex, BookIn
 @settings(max_examples=2)
 @given(st.data())
 def test_a_book_that_changes_stays_the_same_in_both_places(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    server: QdrantServer, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     random = Random(data.draw(st.integers(0, 10**6)))
     folder = tmp_path_factory.mktemp("changing")
@@ -186,7 +185,7 @@ def test_a_book_that_changes_stays_the_same_in_both_places(
 
 
 def test_a_book_comes_back_from_the_server_as_it_went_there(
-    server: Server, tmp_path: Path, indexes: tuple[BookIndex, BookIndex]
+    server: QdrantServer, tmp_path: Path, indexes: tuple[BookIndex, BookIndex]
 ) -> None:
     here, _ = indexes
     moved = pull_book(server, tmp_path / "books", "large", HashEmbedder.id)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quire.domain import Chunk, Filters, Prefix
-from quire.index.qdrant import EdgeIndex, build_shard
-from quire.ingest.contents import contents_of
-from quire.prose.terms import TermStatistics
-from quire.testing import HashEmbedder
+from citewell.domain import Chunk, Filters, Prefix
+from citewell.index.qdrant_local import EdgeIndex, build_shard
+from citewell.ingest.toc import build_contents
+from citewell.testing import HashEmbedder
+from citewell.text.terms import TermStatistics
 from tests.index.index_helpers import make_chunk, make_manifest
 
 CHAPTERS = ("Fog", "Foghorns", "Lamps", "Über Öl", "50 % more")
@@ -36,7 +36,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeIndex]:
     entries = ((c, c.text, HashEmbedder().embed_query(c.text)) for c in CHUNKS)
     build_shard(folder / "shard", entries, width=HashEmbedder.width, average=4.0)
     statistics = TermStatistics.count(chunk.text for chunk in CHUNKS)
-    opened = EdgeIndex(folder, make_manifest(), statistics, contents_of("Lamps", CHUNKS))
+    opened = EdgeIndex(folder, make_manifest(), statistics, build_contents("Lamps", CHUNKS))
     yield opened
     opened.close()
 

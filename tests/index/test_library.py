@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import IndexMismatch, IndexUnavailable, UnknownBook
-from quire.index.library import DiskLibrary
-from quire.index.revision import current_revision, point_to
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder
+from citewell.errors import IndexMismatch, IndexUnavailable, UnknownBook
+from citewell.index.library import DiskLibrary
+from citewell.index.revision import current_revision, set_current
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_damaged_statistics_are_unavailable_and_name_the_book(folder: Path) -> N
 
 def test_a_revision_that_is_gone_is_unavailable_and_names_the_book(folder: Path) -> None:
     put(folder, "lamps")
-    point_to(folder / "lamps", "gone")
+    set_current(folder / "lamps", "gone")
 
     with pytest.raises(IndexUnavailable, match=r"'lamps' is incomplete or of another version"):
         shelf(folder).open("lamps")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.index.ranking import MOST, Scored, best
+from citewell.index.bm25 import MAX_LIMIT, Scored, best
 
 SCORES = st.lists(st.sampled_from([0.25, 0.5, 0.75, 3.0]), min_size=1, max_size=200)
 
@@ -41,7 +41,7 @@ def test_an_engine_is_not_asked_for_ever_where_all_score_the_same() -> None:
     (found,) = best(ask, 5)
 
     assert len(found) == 5
-    assert asked[-2] < MOST <= asked[-1]
+    assert asked[-2] < MAX_LIMIT <= asked[-1]
 
 
 def test_lists_are_settled_each_for_itself() -> None:

@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from quire.index.revision import (
-    FORMAT,
+from citewell.index.revision import (
+    INDEX_FORMAT,
     chunk_from_json,
     chunk_to_json,
     current_revision,
-    point_to,
     read_chunks,
     read_manifest,
     read_statistics,
+    set_current,
     write_manifest,
     write_statistics,
 )
-from quire.prose.terms import TermStatistics
+from citewell.text.terms import TermStatistics
 from tests.index.index_helpers import make_chunk, make_manifest
 
 
@@ -26,7 +26,7 @@ def test_a_book_that_was_never_ingested_has_no_revision(tmp_path: Path) -> None:
 def test_readers_use_the_revision_that_was_pointed_to_last(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / "revisions" / name).mkdir(parents=True)
-        point_to(tmp_path, name)
+        set_current(tmp_path, name)
 
     assert current_revision(tmp_path) == tmp_path / "revisions" / "two"
     assert not (tmp_path / "current.new").exists()
@@ -42,7 +42,7 @@ def test_a_pointer_to_nothing_is_no_revision(tmp_path: Path, name: str) -> None:
 
 def test_a_pointer_that_was_half_written_is_not_seen(tmp_path: Path) -> None:
     (tmp_path / "revisions" / "one").mkdir(parents=True)
-    point_to(tmp_path, "one")
+    set_current(tmp_path, "one")
     (tmp_path / "current.new").write_text("tw")
 
     assert current_revision(tmp_path) == tmp_path / "revisions" / "one"
@@ -51,9 +51,9 @@ def test_a_pointer_that_was_half_written_is_not_seen(tmp_path: Path) -> None:
 def test_a_reader_in_the_middle_of_the_pointer_reads_the_old_one_to_its_end(
     tmp_path: Path,
 ) -> None:
-    point_to(tmp_path, "one")
+    set_current(tmp_path, "one")
     with (tmp_path / "current").open() as reader:
-        point_to(tmp_path, "two")
+        set_current(tmp_path, "two")
 
         assert reader.read() == "one"
     assert (tmp_path / "current").read_text() == "two"
@@ -74,7 +74,7 @@ def test_a_damaged_manifest_is_none(tmp_path: Path, damage: str) -> None:
 
 def test_a_missing_manifest_and_one_of_another_format_are_none(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) is None
-    write_manifest(tmp_path, make_manifest(format=FORMAT + 1))
+    write_manifest(tmp_path, make_manifest(format=INDEX_FORMAT + 1))
 
     assert read_manifest(tmp_path) is None
 

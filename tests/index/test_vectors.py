@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quire.index.vectors import VectorStore, vector_key
-from quire.ports import Vectors
+from citewell.index.vectors import VectorStore, vector_key
+from citewell.ports import Vectors
 
 
 def rows(*values: float) -> Vectors:

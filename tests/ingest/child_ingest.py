@@ -12,9 +12,9 @@ import signal
 import sys
 from pathlib import Path
 
-from quire.errors import QuireError
-from quire.index.vectors import VectorStore
-from quire.ingest import pipeline, publish
+from citewell.errors import CitewellError
+from citewell.index.vectors import VectorStore
+from citewell.ingest import pipeline, staging
 
 doubles, book, library, pause_at, limit = sys.argv[1:]
 
@@ -39,12 +39,12 @@ if pause_at == "embed":
 
     VectorStore.add = keep_once  # type: ignore[method-assign]
 elif pause_at != "-":
-    setattr(publish, pause_at, pause)
+    setattr(staging, pause_at, pause)
 if int(limit):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 
 try:
     pipeline.ingest(Path(book), Path(library), embedder, book="lamps")
-except QuireError as error:
+except CitewellError as error:
     sys.exit(f"{type(error).__name__}: {error}")

@@ -32,7 +32,7 @@ def library(tmp_path: Path) -> Path:
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user may use, unlike pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="quire-"))
+    folder = Path(tempfile.mkdtemp(prefix="citewell-"))
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder)

@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from quire.domain import Chunk
-from quire.index.library import DiskLibrary
-from quire.index.revision import current_revision, read_chunks
-from quire.ingest.pipeline import IngestReport, ingest
-from quire.testing import HashEmbedder, doubles
+from citewell.domain import Chunk
+from citewell.index.library import DiskLibrary
+from citewell.index.revision import current_revision, read_chunks
+from citewell.ingest.pipeline import IngestReport, ingest
+from citewell.testing import HashEmbedder, doubles
 
 Files = Mapping[str, str]
 WriteBook = Callable[[Files], Path]

@@ -1,4 +1,4 @@
-"""One small book, and how an author would write it in each format that Quire reads."""
+"""One small book, and how an author would write it in each format that Citewell reads."""
 
 import json
 import zipfile
@@ -322,7 +322,8 @@ def epub(folder: Path) -> Path:
         '<rootfile full-path="book.opf" media-type="application/oebps-package+xml"/>'
         "</rootfiles></container>",
         "book.opf": '<package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
-        f'<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{TITLE}</dc:title></metadata>'
+        f"<metadata "
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{TITLE}</dc:title></metadata>'
         '<manifest><item id="nav" href="nav.xhtml" properties="nav"'
         f' media-type="application/xhtml+xml"/>{items}</manifest><spine>{spine}</spine></package>',
         "nav.xhtml": xhtml.format("Contents", nav),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import (
+from citewell.errors import (
     BadRequest,
     DiskFull,
     EmptyBook,
@@ -17,10 +17,10 @@ from quire.errors import (
     IngestError,
     UnsupportedSource,
 )
-from quire.index.library import DiskLibrary
-from quire.ingest import publish
-from quire.ingest.pipeline import ingest
-from quire.testing import HashEmbedder
+from citewell.index.library import DiskLibrary
+from citewell.ingest import staging
+from citewell.ingest.pipeline import ingest
+from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
     LAMPS,
     WriteBook,
@@ -101,7 +101,10 @@ def link_to_a_device(page: Path) -> None:
     ("spoil", "reason"),
     [
         (break_front_matter, "front matter is not valid YAML (line 3)"),
-        (make_too_large, "10.0 MB is more than the limit of 5 MB (QUIRE_INGEST__MAX_PAGE_BYTES)"),
+        (
+            make_too_large,
+            "10.0 MB is more than the limit of 5 MB (CITEWELL_INGEST__MAX_PAGE_BYTES)",
+        ),
         (make_binary, "is a binary file, not text"),
         (make_latin_1, "is not UTF-8 text (byte 6)"),
         (link_to_nothing, "cannot be opened: No such file or directory"),
@@ -236,7 +239,7 @@ def test_a_disk_that_is_full_at_the_last_moment_leaves_the_old_index(
 def test_an_index_that_would_not_fit_is_refused_before_anything_is_embedded(
     write_book: WriteBook, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publish, "ROOM", 10**18)
+    monkeypatch.setattr(staging, "MIN_FREE_BYTES", 10**18)
     embedder = HashEmbedder()
 
     with pytest.raises(DiskFull, match="the index needs about 1000000000000 MB"):

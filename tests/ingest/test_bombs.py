@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import UnreadableFile
-from quire.ingest import reading
-from quire.ingest.options import IngestOptions
-from quire.ingest.pipeline import ingest
-from quire.ingest.report import IngestReport
-from quire.testing import HashEmbedder
+from citewell.errors import UnreadableFile
+from citewell.ingest import process
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.report import IngestReport
+from citewell.options import IngestOptions
+from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, texts
 
 GOOD = "# Good\n\nThis page can be read.\n"
@@ -109,7 +109,7 @@ def test_a_pdf_that_names_one_page_over_and_over_is_cut(tmp_path: Path, library:
     report = read(path, library, max_pdf_pages=1)
 
     assert [skip.reason for skip in report.skipped] == [
-        "has 20,000 pages; those after 1 are left out (QUIRE_INGEST__MAX_PDF_PAGES)"
+        "has 20,000 pages; those after 1 are left out (CITEWELL_INGEST__MAX_PDF_PAGES)"
     ]
 
 
@@ -157,7 +157,7 @@ def look(event, arguments):
         sum(range(10**13))
     if name == "large.md":
         bytearray(3_000_000_000)
-if any("quire.ingest.worker" in word for word in sys.orig_argv):
+if any("citewell.ingest.worker" in word for word in sys.orig_argv):
     sys.addaudithook(look)
 """
 
@@ -172,11 +172,11 @@ def test_a_page_that_crashes_hangs_or_fills_its_process_is_left_out(
     names = ("crash", "deaf", "large", "slow")
     book = write_book({f"{name}.md": f"# {name}\n\nText.\n" for name in names} | {"z.md": GOOD})
 
-    reading._end_idle()
+    process._end_idle()
     try:
         report = read(book, library)
     finally:
-        reading._end_idle()
+        process._end_idle()
 
     reasons = {skip.source: skip.reason.partition(" (")[0] for skip in report.skipped}
     assert reasons == {

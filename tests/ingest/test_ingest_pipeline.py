@@ -3,20 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from quire.index.library import DiskLibrary
-from quire.index.revision import current_revision, read_chunks
-from quire.index.vectors import VectorStore, vector_key
-from quire.ingest.chunk import embedding_text
-from quire.ingest.options import IngestOptions
-from quire.ingest.pipeline import Stage, book_name, ingest
-from quire.testing import HashEmbedder
-from tests.ingest.ingest_helpers import (
-    LAMPS,
-    Content,
-    WriteBook,
-    content,
-    ingest_lamps,
-)
+from citewell.index.library import DiskLibrary
+from citewell.index.revision import current_revision, read_chunks
+from citewell.index.vectors import VectorStore, vector_key
+from citewell.ingest.chunking import embedding_text
+from citewell.ingest.pipeline import Stage, book_name, ingest
+from citewell.options import IngestOptions
+from citewell.testing import HashEmbedder
+from tests.ingest.ingest_helpers import LAMPS, Content, WriteBook, content, ingest_lamps
 
 
 def test_a_first_ingest_says_what_it_did(tiny_book: Path, library: Path) -> None:

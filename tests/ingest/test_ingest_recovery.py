@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import Filters
-from quire.errors import BookBusy, IndexUnavailable
-from quire.index.library import DiskLibrary
-from quire.index.revision import current_revision
-from quire.ingest.pipeline import BATCH, ingest
-from quire.ports import Vectors
-from quire.testing import HashEmbedder
+from citewell.domain import Filters
+from citewell.errors import BookBusy, IndexUnavailable
+from citewell.index.library import DiskLibrary
+from citewell.index.revision import current_revision
+from citewell.ingest.pipeline import BATCH, ingest
+from citewell.ports import Vectors
+from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
     LAMPS,
     Content,
@@ -136,9 +136,9 @@ def test_an_interrupted_ingest_goes_on_where_it_stopped(
         ("embed", 100 - BATCH),
         ("build_shard", 0),
         ("write_statistics", 0),
-        ("seal", 0),
+        ("record_checksums", 0),
         ("write_manifest", 0),
-        ("point_to", 0),
+        ("set_current", 0),
     ],
 )
 def test_an_ingest_killed_at_any_point_goes_on_and_ends_the_same(
@@ -154,7 +154,7 @@ def test_an_ingest_killed_at_any_point_goes_on_and_ends_the_same(
     assert [f.name for f in (library / "lamps" / "revisions").iterdir()] == [report.revision]
 
 
-@pytest.mark.parametrize("at", ["embed", "point_to"])
+@pytest.mark.parametrize("at", ["embed", "set_current"])
 def test_readers_keep_the_old_revision_until_the_new_one_is_complete(
     write_book: WriteBook, library: Path, at: str
 ) -> None:

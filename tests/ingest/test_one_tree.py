@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import Block, Book
-from quire.ingest.options import IngestOptions
-from quire.ingest.source import KINDS, find_reader
-from quire.prose.plain import plain
+from citewell.domain import Block, Book
+from citewell.ingest.detect import FORMAT_NAMES, find_format
+from citewell.options import IngestOptions
+from citewell.text.plain_text import plain
 from tests.ingest import one_book
 from tests.ingest.one_book import CHAPTERS, TITLE, Part, Topic
 
@@ -65,7 +65,7 @@ def test_a_book_is_the_same_tree_in_every_format(
     tmp_path: Path, write: Callable[[Path], Path], kind: str, note: str, title: str
 ) -> None:
     source = write(tmp_path / "book")
-    reader = find_reader(source)
+    reader = find_format(source)
 
     book = reader.read(source, IngestOptions())
 
@@ -79,7 +79,7 @@ def test_a_book_is_the_same_tree_in_every_format(
 
 def test_no_format_is_forgotten() -> None:
     # A shelf is a folder of books of two other formats.
-    assert {kind for _, kind, _, _ in FORMATS} == set(KINDS) - {"shelf"}
+    assert {kind for _, kind, _, _ in FORMATS} == set(FORMAT_NAMES) - {"shelf"}
 
 
 def test_the_book_has_what_formats_disagree_about() -> None:

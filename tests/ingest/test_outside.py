@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import EmptyBook, UnsupportedSource
-from quire.ingest.options import IngestOptions
-from quire.ingest.pipeline import ingest
-from quire.ingest.report import IngestReport
-from quire.testing import HashEmbedder
+from citewell.errors import EmptyBook, UnsupportedSource
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.report import IngestReport
+from citewell.options import IngestOptions
+from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, ingest_lamps, texts
 
 SECRET = "The password of the vault is swordfish."

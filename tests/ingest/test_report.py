@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import BrokenLink, Skipped
-from quire.index.revision import current_revision
-from quire.ingest.options import IngestOptions
-from quire.ingest.pipeline import ingest
-from quire.ingest.report import Changes, Duplicate, read_report, report_to_json
-from quire.ingest.source import find_reader
-from quire.testing import HashEmbedder
+from citewell.domain import BrokenLink, SkippedFile
+from citewell.index.revision import current_revision
+from citewell.ingest.detect import find_format
+from citewell.ingest.pipeline import ingest
+from citewell.ingest.report import Changes, Duplicate, read_report, report_to_json
+from citewell.options import IngestOptions
+from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, ingest_lamps
 
 LONG = "The keeper climbs the two hundred steps of the tower before dusk, and again at dawn."
@@ -66,7 +66,7 @@ def test_the_report_is_kept_with_the_revision(write_book: WriteBook, library: Pa
 
     assert read_report(folder) == made
     assert made.skipped == (
-        Skipped(source="bad.md", reason="front matter is not valid YAML (line 3)"),
+        SkippedFile(source="bad.md", reason="front matter is not valid YAML (line 3)"),
     )
     assert made.failed == 1
     assert json.loads(report_to_json(made))["broken_links"] == [
@@ -171,7 +171,7 @@ def test_references_by_name_that_lead_nowhere_are_named(write_book: WriteBook) -
         }
     )
 
-    found = find_reader(book).read(book, IngestOptions()).broken_links
+    found = find_format(book).read(book, IngestOptions()).broken_links
 
     assert {(link.source, link.target, link.reason) for link in found} == {
         ("index.rst", "gone", "there is no such page"),

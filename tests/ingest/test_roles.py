@@ -1,7 +1,7 @@
 import pytest
 
-from quire.domain import Block, ChunkRole
-from quire.ingest.roles import role_of
+from citewell.domain import Block, ChunkRole
+from citewell.ingest.chunking import role_of
 
 PROSE = [Block(kind="prose", text="What does a lens do?")]
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.domain import Book, Chunk, Skipped
-from quire.ingest.chunk import chunk_page
-from quire.ingest.options import IngestOptions
-from quire.ingest.source import find_reader
-from quire.prose.sentences import split_spans
+from citewell.domain import Book, Chunk, SkippedFile
+from citewell.ingest.chunking import chunk_page
+from citewell.ingest.detect import find_format
+from citewell.options import IngestOptions
+from citewell.text.sentences import split_spans
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "physical-ai"
 SITE = "https://physical-ai.example/physical-ai/book"
@@ -16,7 +16,7 @@ SITE = "https://physical-ai.example/physical-ai/book"
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    return find_reader(SAMPLE).read(SAMPLE, IngestOptions())
+    return find_format(SAMPLE).read(SAMPLE, IngestOptions())
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_every_page_but_the_draft_is_read(book: Book) -> None:
 
     assert len(book.pages) == len(files) - 1 == 24
     assert book.skipped == (
-        Skipped(source="docs/05-humanoids/07-field-notes.md", reason="is draft", failed=False),
+        SkippedFile(source="docs/05-humanoids/07-field-notes.md", reason="is draft", failed=False),
     )
     assert book.title == "Physical AI: from Sensors to Humanoids"
 

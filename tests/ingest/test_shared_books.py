@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from quire.evals.reading import read_book
+from citewell.evals.reading import read_book
 
 REPOSITORY = Path(__file__).parents[2]
-# At import: the tests' environment is emptied of QUIRE_ settings.
-BOOKS = Path(os.environ.get("QUIRE_SHARED", REPOSITORY.parent / "shared")) / "books"
+# At import: the tests' environment is emptied of CITEWELL_ settings.
+BOOKS = Path(os.environ.get("CITEWELL_SHARED", REPOSITORY.parent / "shared")) / "books"
 BOUND = 0.005
 
 
@@ -39,7 +39,7 @@ def test_a_book_of_others_is_read_whole(
 ) -> None:
     root = BOOKS / folder
     if not root.is_dir():
-        pytest.skip(f"{root} is not here; QUIRE_SHARED names the folder that holds `books`")
+        pytest.skip(f"{root} is not here; CITEWELL_SHARED names the folder that holds `books`")
 
     read = read_book(root, count)
 

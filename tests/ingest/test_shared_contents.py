@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from quire.ingest.chunk import chunk_page
-from quire.ingest.contents import contents_of
-from quire.ingest.options import IngestOptions
-from quire.ingest.source import find_reader
+from citewell.ingest.chunking import chunk_page
+from citewell.ingest.detect import find_format
+from citewell.ingest.toc import build_contents
+from citewell.options import IngestOptions
 
 REPOSITORY = Path(__file__).parents[2]
-BOOKS = Path(os.environ.get("QUIRE_SHARED", REPOSITORY.parent / "shared")) / "books"
+BOOKS = Path(os.environ.get("CITEWELL_SHARED", REPOSITORY.parent / "shared")) / "books"
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_chapters_and_passages_are_found_in_reading_order(
 ) -> None:
     root = BOOKS / folder
     if not root.is_dir():
-        pytest.skip(f"{root} is not here; QUIRE_SHARED names the folder that holds `books`")
-    book = find_reader(root).read(root, IngestOptions())
+        pytest.skip(f"{root} is not here; CITEWELL_SHARED names the folder that holds `books`")
+    book = find_format(root).read(root, IngestOptions())
     chunks = [
         chunk
         for page in book.pages
@@ -43,7 +43,7 @@ def test_chapters_and_passages_are_found_in_reading_order(
         )
     ]
 
-    contents = contents_of(book.title, chunks)
+    contents = build_contents(book.title, chunks)
 
     headings = list(contents.walk())
     assert sum(heading.kind == "chapter" for heading in headings) == chapters

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quire.errors import UnsupportedSource
-from quire.ingest.options import IngestOptions
+from citewell.errors import UnsupportedSource
+from citewell.options import IngestOptions
 from tests.ingest.ingest_helpers import WriteBook, chunks, ingest_lamps
 
 SCRIPT = "javascript:alert(1)//x"
@@ -128,7 +128,7 @@ def test_the_file_is_named_that_stands_behind_another_of_the_same_page(
         ({"docs/a.md": PAGE, "zensical.toml": ""}, "Zensical"),
         (
             {"book.toml": "", "src/SUMMARY.md": "[A](a.md)", "src/a.md": PAGE},
-            "QUIRE_INGEST__SITE_URL",
+            "CITEWELL_INGEST__SITE_URL",
         ),
     ],
     ids=["vitepress", "starlight", "hugo", "zensical", "mdbook"],

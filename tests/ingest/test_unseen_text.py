@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from quire.prose.inert import masked
+from citewell.text.sanitize import mask_hidden_text
 from tests.ingest.ingest_helpers import chunks, ingest_lamps, texts
 
 FALSE = "The red valve opens at 900 bar."
@@ -166,7 +166,7 @@ def test_neither_open_elements_nor_code_take_text_away(tmp_path: Path, library: 
 
 @pytest.mark.parametrize("html", [*HIDDEN.values(), f"~~{FALSE}~~"], ids=[*HIDDEN, "tildes"])
 def test_what_is_not_seen_proves_nothing_wherever_it_comes_from(html: str) -> None:
-    seen = masked(f"{TRUE}\n\n{html}\n\nEnd.")
+    seen = mask_hidden_text(f"{TRUE}\n\n{html}\n\nEnd.")
 
     assert TRUE in seen
     assert "900 bar" not in seen

@@ -1,4 +1,4 @@
-from quire.retrieve.rewrite import Exchange, standalone_question
+from citewell.questions.followup import Exchange, standalone_question
 
 
 def follow(previous: str, question: str, *headings: str) -> str:

@@ -3,16 +3,23 @@ from pathlib import Path
 
 import pytest
 
-from quire.compose import Services
-from quire.domain import Filters
-from quire.ports import Rankings
-from quire.prose.terms import TermStatistics
-from quire.retrieve.evidence import EvidenceReader
-from quire.retrieve.leaning import Leaning
-from quire.retrieve.options import SearchOptions
-from quire.retrieve.search import Searcher, context, floor_of, passages_of, reorder, standing
-from quire.testing import HashEmbedder, WordReader
-from quire.testing.services import PLAIN_CALIBRATION
+from citewell.domain import Filters
+from citewell.options import SearchOptions
+from citewell.ports import Rankings
+from citewell.questions.followup import ConversationContext
+from citewell.retrieve.rerank import SentenceReranker
+from citewell.retrieve.search import (
+    Searcher,
+    context,
+    passages_of,
+    reorder,
+    retrieval_scores,
+    similarity_floor,
+)
+from citewell.testing import HashEmbedder, WordReranker
+from citewell.testing.services import PLAIN_CALIBRATION
+from citewell.text.terms import TermStatistics
+from citewell.wiring import Services
 from tests.verify.samples import Shelf, chunk_of, hit_of
 
 OPTIONS = SearchOptions()
@@ -21,14 +28,14 @@ OPTIONS = SearchOptions()
 def test_the_floor_is_the_cosine_of_the_tail() -> None:
     dense = [(str(n), 0.9) for n in range(20)] + [(f"x{n}", 0.4 - 0.2 * (n % 2)) for n in range(20)]
 
-    assert floor_of(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.3)
+    assert similarity_floor(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.3)
 
 
 def test_the_usual_floor_stands_for_the_tail_that_a_short_book_lacks() -> None:
     dense = [(str(n), 0.9) for n in range(20)] + [(f"x{n}", 0.3) for n in range(10)]
 
-    assert floor_of(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.4)
-    assert floor_of(Rankings(dense=dense[:3], keyword=[]), 0.5) == pytest.approx(0.5)
+    assert similarity_floor(Rankings(dense=dense, keyword=[]), 0.5) == pytest.approx(0.4)
+    assert similarity_floor(Rankings(dense=dense[:3], keyword=[]), 0.5) == pytest.approx(0.5)
 
 
 def test_a_chunk_is_read_with_its_headings() -> None:
@@ -46,7 +53,7 @@ def test_hits_are_numbered_from_one() -> None:
 
 def test_a_passage_without_a_sentence_is_kept_where_the_search_put_it() -> None:
     hits = [replace(hit_of(text), rank=rank) for rank, text in enumerate(("One.", "$$"), start=1)]
-    evidence = EvidenceReader(WordReader()).rank("one", passages_of(hits)[:1], TermStatistics())
+    evidence = SentenceReranker(WordReranker()).rank("one", passages_of(hits)[:1], TermStatistics())
 
     same = {hit.chunk.id: 1.0 for hit in hits}
     assert [hit.chunk.text for hit in reorder(hits, same, evidence, 2)] == ["One.", "$$"]
@@ -57,7 +64,7 @@ def test_a_sentence_that_fits_a_little_more_overtakes_only_what_is_close() -> No
         replace(hit_of(text, identity=text), rank=rank)
         for rank, text in enumerate(("A lens.", "A lamp and a lens."), start=1)
     ]
-    evidence = EvidenceReader(WordReader()).rank(
+    evidence = SentenceReranker(WordReranker()).rank(
         "lamp lens", passages_of(hits), TermStatistics(), glance=()
     )
     close = {"A lens.": 2.0, "A lamp and a lens.": 1.9}
@@ -74,8 +81,8 @@ def test_exercises_and_what_was_cited_before_stand_with_the_last_one_found() -> 
         hit_of("Cited before.", identity="c"),
     ]
 
-    assert standing(hits, {"a": 5.0, "b": 7.0}, 4.0) == {"a": 5.0, "b": 4.0, "c": 4.0}
-    assert standing(hits, {"a": 5.0, "b": 7.0, "c": 0.5}, 4.0)["c"] == 4.0
+    assert retrieval_scores(hits, {"a": 5.0, "b": 7.0}, 4.0) == {"a": 5.0, "b": 4.0, "c": 4.0}
+    assert retrieval_scores(hits, {"a": 5.0, "b": 7.0, "c": 0.5}, 4.0)["c"] == 4.0
 
 
 async def test_a_search_finds_the_passage_that_answers(tiny: Services) -> None:
@@ -126,7 +133,7 @@ async def test_of_chunks_with_the_same_text_only_the_best_is_found() -> None:
         chunk_of("A lens.", identity="b"),
         chunk_of("A horn.", identity="c"),
     )
-    evidence = EvidenceReader(WordReader())
+    evidence = SentenceReranker(WordReranker())
     searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)
 
     found = await searcher.search(shelf, "lens", filters=Filters(), top_k=2)
@@ -143,7 +150,7 @@ async def test_of_chunks_that_differ_by_a_word_only_the_best_is_found() -> None:
         chunk_of(f"{words} by the keeper today.", identity="b"),
         chunk_of("A horn sounds in fog.", identity="c"),
     )
-    evidence = EvidenceReader(WordReader())
+    evidence = SentenceReranker(WordReranker())
     searcher = Searcher(HashEmbedder(), evidence, PLAIN_CALIBRATION, OPTIONS)
 
     found = await searcher.search(shelf, "lens", filters=Filters(), top_k=2)
@@ -166,7 +173,9 @@ async def test_exercises_come_last_because_they_only_ask() -> None:
         chunk_of("A horn.", identity="b"),
         *(chunk_of(f"Oil {n}.", identity=f"c{n}") for n in range(6)),
     )
-    searcher = Searcher(HashEmbedder(), EvidenceReader(WordReader()), PLAIN_CALIBRATION, OPTIONS)
+    searcher = Searcher(
+        HashEmbedder(), SentenceReranker(WordReranker()), PLAIN_CALIBRATION, OPTIONS
+    )
 
     found = await searcher.search(shelf, "A lens bends what?", filters=Filters(), top_k=2)
 
@@ -180,10 +189,20 @@ async def test_passages_named_beside_a_question_are_judged_like_those_found(tiny
     (horn,) = (await search(index, "horn fog", filters=keeper, top_k=1)).hits
 
     with_it = await search(
-        index, "lens", filters=Filters(), top_k=9, leaning=Leaning((horn.chunk.id, "gone"))
+        index,
+        "lens",
+        filters=Filters(),
+        top_k=9,
+        conversation_context=ConversationContext((horn.chunk.id, "gone")),
     )
     without = await search(index, "lens", filters=Filters(), top_k=9)
-    outside = await search(index, "horn", filters=lens, top_k=9, leaning=Leaning((horn.chunk.id,)))
+    outside = await search(
+        index,
+        "horn",
+        filters=lens,
+        top_k=9,
+        conversation_context=ConversationContext((horn.chunk.id,)),
+    )
 
     assert with_it.answerability == without.answerability
     assert horn.chunk.id not in {hit.chunk.id for hit in outside.hits}
@@ -192,12 +211,16 @@ async def test_passages_named_beside_a_question_are_judged_like_those_found(tiny
 async def test_a_passage_ranked_too_low_is_read_if_it_is_named_beside_the_question() -> None:
     rows = [chunk_of(f"Row {n}.", identity=f"{n}") for n in range(30)]
     shelf = Shelf(*rows, chunk_of("The horn is loud.", identity="horn"))
-    reader = EvidenceReader(WordReader())
+    reader = SentenceReranker(WordReranker())
     searcher = Searcher(HashEmbedder(), reader, PLAIN_CALIBRATION, SearchOptions())
 
     alone = await searcher.search(shelf, "loud horn", filters=Filters(), top_k=3)
     also = await searcher.search(
-        shelf, "loud horn", filters=Filters(), top_k=3, leaning=Leaning(("horn",))
+        shelf,
+        "loud horn",
+        filters=Filters(),
+        top_k=3,
+        conversation_context=ConversationContext(("horn",)),
     )
 
     assert "horn" not in {hit.chunk.id for hit in alone.hits}

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from quire.domain import Answer, Chunk, Claim, Confidence, Contents, Filters, Hit
-from quire.ingest.contents import contents_of
-from quire.ports import Rankings, Vectors
-from quire.prose.terms import TermStatistics
-from quire.prose.vocabulary import Vocabulary
-from quire.testing import HashEmbedder
+from citewell.domain import Answer, Chunk, Claim, Confidence, Contents, Filters, Hit
+from citewell.ingest.toc import build_contents
+from citewell.ports import Rankings, Vectors
+from citewell.testing import HashEmbedder
+from citewell.text.terms import TermStatistics
+from citewell.text.vocabulary import Vocabulary
 
 NOON = datetime(2025, 1, 2, 12, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ class Shelf:
 
     def __init__(self, *chunks: Chunk) -> None:
         self._chunks = {chunk.id: chunk for chunk in chunks}
-        self.contents: Contents = contents_of(self.title, chunks)
+        self.contents: Contents = build_contents(self.title, chunks)
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
         order = [(identity, 1 - n / 10) for n, identity in enumerate(self._chunks)]

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.verify.agreement import disagreements
+from citewell.verify.agreement import find_disagreements
 
 
 def kinds(claim: str, evidence: str) -> set[str]:
-    return {one.kind for one in disagreements(claim, evidence)}
+    return {one.kind for one in find_disagreements(claim, evidence)}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def kinds(claim: str, evidence: str) -> set[str]:
     ],
 )
 def test_what_says_the_same_does_not_disagree(claim: str, evidence: str) -> None:
-    assert disagreements(claim, evidence) == []
+    assert find_disagreements(claim, evidence) == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_says_the_same_does_not_disagree(claim: str, evidence: str) -> None
 def test_a_conflict_is_named_with_both_sides(
     claim: str, evidence: str, kind: str, claimed: str, found: str
 ) -> None:
-    conflicts = [one for one in disagreements(claim, evidence) if one.is_conflict]
+    conflicts = [one for one in find_disagreements(claim, evidence) if one.is_conflict]
 
     assert [(c.kind, c.claimed, c.found) for c in conflicts] == [(kind, claimed, found)]
 
@@ -83,14 +83,14 @@ def test_a_conflict_is_named_with_both_sides(
 def test_what_the_evidence_does_not_say_is_named_without_a_conflict(
     claim: str, evidence: str, kind: str
 ) -> None:
-    found = disagreements(claim, evidence)
+    found = find_disagreements(claim, evidence)
 
     assert kind in {one.kind for one in found}
     assert not any(one.is_conflict for one in found)
 
 
 def test_a_comparison_turned_round_is_a_conflict() -> None:
-    found = disagreements("DDS is faster than Zenoh.", "Zenoh is faster than DDS.")
+    found = find_disagreements("DDS is faster than Zenoh.", "Zenoh is faster than DDS.")
 
     assert any(one.is_conflict for one in found)
 
@@ -103,7 +103,7 @@ def test_a_weak_word_of_another_clause_does_not_count() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_two_texts_can_be_compared(claim: str, evidence: str) -> None:
-    assert isinstance(disagreements(claim, evidence), list)
+    assert isinstance(find_disagreements(claim, evidence), list)
 
 
 WORDS = st.sampled_from(
@@ -113,4 +113,4 @@ WORDS = st.sampled_from(
 
 @given(st.lists(WORDS, max_size=12).map(" ".join))
 def test_no_text_disagrees_with_itself(text: str) -> None:
-    assert disagreements(text, text) == []
+    assert find_disagreements(text, text) == []

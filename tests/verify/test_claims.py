@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quire.prose.sentences import Span
-from quire.verify import claims
-from quire.verify.claims import Piece, PieceReader, split_pieces
+from citewell.text.sentences import Span
+from citewell.verify import claims
+from citewell.verify.claims import Piece, PieceSplitter, split_pieces
 
 PARTS = (
     "A lens turns",
@@ -55,7 +55,7 @@ TEXTS = st.lists(st.sampled_from(PARTS), max_size=10).map("".join)
 
 
 def pieces_by(text: str, sizes: list[int]) -> list[Piece]:
-    reader = PieceReader()
+    reader = PieceSplitter()
     pieces: list[Piece] = []
     at = turn = 0
     while at < len(text):
@@ -120,7 +120,7 @@ def test_a_mark_between_sentences_belongs_to_the_first() -> None:
 
 
 def test_a_mark_that_comes_late_is_waited_for() -> None:
-    reader = PieceReader()
+    reader = PieceSplitter()
 
     early = [p for bit in ("A lens turns.", " [", "1", "]") for p in reader.feed(bit)]
     (piece,) = reader.feed(" A horn")
@@ -130,7 +130,7 @@ def test_a_mark_that_comes_late_is_waited_for() -> None:
 
 
 def test_a_sentence_is_given_as_soon_as_the_next_begins() -> None:
-    reader = PieceReader()
+    reader = PieceSplitter()
 
     assert list(reader.feed("A lens turns. ")) == []
     assert [piece.text for piece in reader.feed("A")] == ["A lens turns."]
@@ -268,18 +268,18 @@ def test_a_model_that_loops_is_read_in_proportion_to_what_it_says(
         return split(text)
 
     monkeypatch.setattr(claims, "split_spans", counted)
-    reader = PieceReader()
+    reader = PieceSplitter()
     pieces = [piece for _ in range(4096) for piece in reader.feed(delta)] + [*reader.finish()]
 
     said = 4096 * len(delta)
     assert read <= 100 * said, "splitting all of it again for each word would read it 2,000 times"
     if delta in (" word", " e.g.", " `a", " $x", " a."):
-        assert all(len(piece.text) <= claims.LONGEST + 500 for piece in pieces)
+        assert all(len(piece.text) <= claims.MAX_SENTENCE_CHARS + 500 for piece in pieces)
     assert "".join(f"{p.lead}{p.text}" for p in pieces).count("word") == delta.count("word") * 4096
 
 
 def test_what_a_cut_off_sentence_leaves_unread_is_read_on() -> None:
-    reader = PieceReader()
+    reader = PieceSplitter()
     looping = "".join(f" {number}x" for number in range(3000))
     pieces = [piece for delta in looping.split("x") for piece in reader.feed(f"{delta}x")]
     pieces += [*reader.feed("\n\nThe lens is made of glass. [2]\n"), *reader.finish()]

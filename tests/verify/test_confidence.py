@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.domain import Confidence
-from quire.verify.confidence import level_of, score_confidence
+from citewell.domain import Confidence
+from citewell.verify.confidence import confidence_level, score_confidence
 from tests.verify.samples import hit_of
 
 
@@ -107,13 +107,13 @@ def test_context_is_sufficient_with_three_passages_of_three_quarters(
 
 
 def test_counts_are_taken_against_what_was_asked_for_and_not_against_what_was_found() -> None:
-    assert level_of(0.99, 2, top_k=5) == "low"
-    assert level_of(0.99, 4, top_k=5) == "medium"
-    assert level_of(0.99, 2, top_k=2) == "high"
+    assert confidence_level(0.99, 2, top_k=5) == "low"
+    assert confidence_level(0.99, 4, top_k=5) == "medium"
+    assert confidence_level(0.99, 2, top_k=2) == "high"
 
 
 @pytest.mark.parametrize(("average", "level"), [(0.99, "low"), (0.59, "insufficient")])
 def test_one_relevant_passage_is_enough_for_an_answer_with_a_disclaimer(
     average: float, level: str
 ) -> None:
-    assert level_of(average, 1, top_k=5) == level
+    assert confidence_level(average, 1, top_k=5) == level

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from quire.domain import Citation, Claim, Question
-from quire.events import Done, Retrieved
-from quire.testing import build_services
-from quire.verify.correctness import correctness_of, features_of
+from citewell.domain import Citation, Claim, Question
+from citewell.events import Done, Retrieved
+from citewell.testing import build_services
+from citewell.verify.confidence import correctness_of, features_of
 from tests.verify.samples import claim_of, hit_of
 
 HITS = [hit_of("A lens."), hit_of("A horn.", identity="c2", section="Fog")]

@@ -2,10 +2,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from quire.domain import Chunk, Verdict
-from quire.verify.claims import split_pieces
-from quire.verify.grounding import check_piece
-from quire.verify.judges import LexicalJudge
+from citewell.domain import Chunk, Verdict
+from citewell.verify.claims import split_pieces
+from citewell.verify.grounding import check_piece
+from citewell.verify.judge import LexicalJudge
 from tests.verify.samples import hit_of
 
 HITS = (

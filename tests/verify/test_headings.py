@@ -1,5 +1,5 @@
-from quire.domain import Heading
-from quire.verify.headings import check_titles, find_title
+from citewell.domain import Heading
+from citewell.verify.grounding import check_titles, find_title
 from tests.verify.samples import chunk_of, hit_of
 
 ORDERS = Heading(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.verify.quantities import quantities
+from citewell.verify.quantities import quantities
 
 
 def keys(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quire.verify.reversals import Reversal, reversals
+from citewell.verify.reversals import ReversalKind, find_reversals
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ from quire.verify.reversals import Reversal, reversals
         ("The gate is locked at night.", "Nothing locks the gate at night.", "denied"),
     ],
 )  # fmt: skip
-def test_a_reversal_is_named(claim: str, sentence: str, kind: Reversal) -> None:
-    assert kind in reversals(claim, sentence)
+def test_a_reversal_is_named(claim: str, sentence: str, kind: ReversalKind) -> None:
+    assert kind in find_reversals(claim, sentence)
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_a_reversal_is_named(claim: str, sentence: str, kind: Reversal) -> None:
     ],
 )  # fmt: skip
 def test_saying_the_same_in_another_order_reverses_nothing(claim: str, sentence: str) -> None:
-    assert reversals(claim, sentence) == set()
+    assert find_reversals(claim, sentence) == set()
 
 
 def test_each_side_is_read_alike() -> None:
     low, high = "The cheap valve leaks.", "The expensive valve leaks."
 
-    assert reversals(low, high) == reversals(high, low) == {"opposed"}
+    assert find_reversals(low, high) == find_reversals(high, low) == {"opposed"}

@@ -2,10 +2,8 @@
 
 import pytest
 
-from quire.index.crossencoder import EntailmentModel
-from quire.verify.judges import LexicalJudge
-from quire.verify.support import MAX_CHARACTERS, bearing, shown
-from quire.verify.trained import TrainedJudge
+from citewell.models.cross_encoder import EntailmentModel
+from citewell.verify.judge import MAX_CHARACTERS, LexicalJudge, TrainedJudge, select_evidence, shown
 
 PASSAGES = [
     "A lighthouse keeper climbs the tower every evening. The lamp is lit at dusk and burns for "
@@ -65,7 +63,9 @@ def test_sentences_are_chosen_for_what_the_others_leave_out() -> None:
         "The valve closes at night.",
     ]
 
-    found = bearing("The pump is driven by a belt and the valve closes at night.", sentences)
+    found = select_evidence(
+        "The pump is driven by a belt and the valve closes at night.", sentences
+    )
 
     assert found.places == (0, 2)
     assert found.present == 1.0
@@ -73,6 +73,6 @@ def test_sentences_are_chosen_for_what_the_others_leave_out() -> None:
 
 def test_the_judge_is_shown_no_more_than_it_can_read() -> None:
     sentences = [f"The pump number {n} {'is driven by a belt ' * 12}." for n in range(9)]
-    chosen = bearing("The pump number 3 is driven by a belt.", sentences).places
+    chosen = select_evidence("The pump number 3 is driven by a belt.", sentences).places
 
     assert len(shown(sentences, chosen)) <= MAX_CHARACTERS + 80

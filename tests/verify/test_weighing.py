@@ -3,23 +3,27 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.verify.weighing import SIGNS, load_scale, signs_of
+from citewell.verify.judge import CLAIM_FEATURES, claim_features, load_judge_calibration
 
 SENTENCES = [
     "The keeper climbs the tower every evening.",
     "The lamp burns for twelve hours.",
     "Each lens weighs 300 kg.",
 ]
-SCALE = load_scale("quire-judge@1")
-shares = st.dictionaries(st.sampled_from(SIGNS), st.floats(0, 1), min_size=len(SIGNS))
+SCALE = load_judge_calibration("citewell-judge@1")
+shares = st.dictionaries(
+    st.sampled_from(CLAIM_FEATURES), st.floats(0, 1), min_size=len(CLAIM_FEATURES)
+)
 
 
 def test_what_stands_in_the_sentences_is_not_missing() -> None:
-    assert set(signs_of("The lamp burns for twelve hours.", SENTENCES, (1,)).values()) == {0.0}
+    assert set(claim_features("The lamp burns for twelve hours.", SENTENCES, (1,)).values()) == {
+        0.0
+    }
 
 
 def test_what_is_missing_is_told_apart() -> None:
-    signs = signs_of("The keeper weighs the lamp at 90 kg in Dover.", SENTENCES, (0,))
+    signs = claim_features("The keeper weighs the lamp at 90 kg in Dover.", SENTENCES, (0,))
 
     assert signs["name"] == 1.0
     assert signs["number"] == 1.0
@@ -27,10 +31,12 @@ def test_what_is_missing_is_told_apart() -> None:
 
 
 def test_a_claim_without_words_of_meaning_lacks_none() -> None:
-    assert set(signs_of("It is so.", SENTENCES, ()).values()) == {0.0}
+    assert set(claim_features("It is so.", SENTENCES, ()).values()) == {0.0}
 
 
-@given(signs=shares, sign=st.sampled_from(SIGNS), more=st.floats(0, 1), logit=st.floats(-2, 2))
+@given(
+    signs=shares, sign=st.sampled_from(CLAIM_FEATURES), more=st.floats(0, 1), logit=st.floats(-2, 2)
+)
 def test_what_is_missing_never_makes_a_claim_more_likely(
     signs: dict[str, float], sign: str, more: float, logit: float
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quire.api.widget import BUILT
+from citewell.api.routes.static import WIDGET_DIR
 
 SOURCE = Path(__file__).parents[2] / "widget"
 NODE = 20
@@ -39,9 +39,9 @@ def test_a_rebuild_gives_the_bytes_that_are_served(tmp_path: Path) -> None:
 
     assert built.returncode == 0, built.stderr
     assert {file.name for file in (tmp_path / "built").iterdir()} == {
-        file.name for file in BUILT.iterdir()
+        file.name for file in WIDGET_DIR.iterdir()
     }
-    for file in sorted(BUILT.iterdir()):
+    for file in sorted(WIDGET_DIR.iterdir()):
         assert (tmp_path / "built" / file.name).read_bytes() == file.read_bytes(), file.name
 
 

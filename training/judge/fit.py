@@ -1,6 +1,6 @@
-"""Fit the probability that sentences support a claim (`quire.verify.weighing`).
+"""Fit the probability that sentences support a claim (`citewell.verify.judge`).
 
-    python -m training.judge.fit PAIRS.jsonl --out src/quire/verify/calibration
+    python -m training.judge.fit PAIRS.jsonl --out src/citewell/verify/fitted
 
 Only pairs whose documents the judge did not learn from are used. The judge has learnt from other
 documents of the same sources, though, and is better on them than on a book it never saw: so what is
@@ -24,9 +24,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from training.judge.alter import MADE
 
-from quire.index.crossencoder import EntailmentModel
-from quire.verify.support import bearing, shown
-from quire.verify.weighing import SIGNS, Reading, Scale, logit_of, signs_of
+from citewell.models.cross_encoder import EntailmentModel
+from citewell.verify.judge import (
+    CLAIM_FEATURES,
+    JudgeCalibration,
+    LogitCalibration,
+    claim_features,
+    select_evidence,
+    shown,
+    support_logit,
+)
 
 PENALTY = 0.01
 AGGREGATES = {
@@ -46,14 +53,14 @@ def gathered(path: Path, cache: Path | None) -> list[dict]:
     model = EntailmentModel()
     for row in rows:
         context = row.pop("context")
-        places = bearing(row["claim"], context).places
-        row["signs"] = signs_of(row["claim"], context, places)
+        places = select_evidence(row["claim"], context).places
+        row["signs"] = claim_features(row["claim"], context, places)
         row["evidence"] = shown(context, places)
     for start in range(0, len(rows), 64):
         part = rows[start : start + 64]
-        said = model.entails([(r["claim"], r["evidence"]) for r in part])
+        said = model.predict_entailment([(r["claim"], r["evidence"]) for r in part])
         for row, one in zip(part, said, strict=True):
-            row["logit"] = logit_of(one)
+            row["logit"] = support_logit(one)
     if cache:
         cache.write_bytes(pickle.dumps(rows))
     return rows
@@ -82,7 +89,7 @@ def weights_of(rows: Sequence[dict]) -> np.ndarray:
 
 def hazards(rows: Sequence[dict]) -> tuple[float, dict[str, float]]:
     """Fit exp(-(bias + weights · signs)) with no weight below zero."""
-    x = np.array([[row["signs"][name] for name in SIGNS] for row in rows])
+    x = np.array([[row["signs"][name] for name in CLAIM_FEATURES] for row in rows])
     scale = x.std(0) + 1e-6
     x = np.c_[np.ones(len(x)), x / scale]
     y, weight = labels_of(rows), weights_of(rows)
@@ -94,12 +101,14 @@ def hazards(rows: Sequence[dict]) -> tuple[float, dict[str, float]]:
         slope[1:] += 2 * PENALTY * theta[1:]
         return value + PENALTY * (theta[1:] ** 2).sum(), slope
 
-    start, bounds = np.full(x.shape[1], 0.1), [(1e-3, None)] + [(0, None)] * len(SIGNS)
+    start, bounds = np.full(x.shape[1], 0.1), [(1e-3, None)] + [(0, None)] * len(CLAIM_FEATURES)
     theta = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return float(theta[0]), dict(zip(SIGNS, (theta[1:] / scale).round(4).tolist(), strict=True))
+    return float(theta[0]), dict(
+        zip(CLAIM_FEATURES, (theta[1:] / scale).round(4).tolist(), strict=True)
+    )
 
 
-def fitted(rows: Sequence[dict], options: argparse.Namespace) -> Scale:
+def fitted(rows: Sequence[dict], options: argparse.Namespace) -> JudgeCalibration:
     missing = [row for row in rows if row["label"] in ("supported", "unsupported")]
     changed = [row for row in rows if row["label"] != "unsupported"]
     bias, weights = hazards(missing)
@@ -107,15 +116,17 @@ def fitted(rows: Sequence[dict], options: argparse.Namespace) -> Scale:
     read = LogisticRegression(C=10).fit(
         logits, labels_of(changed), sample_weight=len(changed) * weights_of(changed)
     )
-    reading = Reading(
+    reading = LogitCalibration(
         round(float(read.intercept_[0]), 4), round(float(read.coef_[0][0]), 4), options.trust
     )
-    raw = Scale(round(bias, 4), weights, reading, 0.0, 1.0, options.supported, options.partly, 0.5)
+    raw = JudgeCalibration(
+        round(bias, 4), weights, reading, 0.0, 1.0, options.supported, options.partly, 0.5
+    )
     product = [[raw.likelihood(row["signs"], row["logit"])] for row in rows]
     last = LogisticRegression(C=10).fit(
         product, labels_of(rows), sample_weight=len(rows) * weights_of(rows)
     )
-    return Scale(
+    return JudgeCalibration(
         raw.bias, raw.weights, reading, round(float(last.intercept_[0]), 4),
         round(float(last.coef_[0][0]), 4), options.supported, options.partly, 0.5,
     )  # fmt: skip

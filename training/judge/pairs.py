@@ -28,12 +28,12 @@ from pathlib import Path
 
 from training.judge import alter
 
-from quire.ingest.options import IngestOptions
-from quire.ingest.source import find_reader
-from quire.prose.plain import inline_plain
-from quire.prose.sentences import split_spans
-from quire.prose.terms import terms
-from quire.verify.support import bearing, shown
+from citewell.ingest.detect import find_format
+from citewell.options import IngestOptions
+from citewell.text.plain_text import strip_inline_markup
+from citewell.text.sentences import split_spans
+from citewell.text.terms import terms
+from citewell.verify.judge import select_evidence, shown
 
 HELD = 0.12
 PER_BOOK = 3200
@@ -62,14 +62,14 @@ def rows_of(path: Path) -> list[dict]:
 
 
 def sentences_of(text: str) -> list[str]:
-    found = (" ".join(inline_plain(s.of(text)).split()) for s in split_spans(text))
+    found = (" ".join(strip_inline_markup(s.of(text)).split()) for s in split_spans(text))
     return [s for s in found if len(s) > 12]
 
 
 def against(
     claim: str, sentences: list[str], label: str, source: str, document: str, response: str = ""
 ) -> Pair | None:
-    found = bearing(claim, sentences)
+    found = select_evidence(claim, sentences)
     if not found.places or not claim.strip():
         return None
     evidence = shown(sentences, found.places)
@@ -87,7 +87,7 @@ def climate(data: Path, rng: random.Random) -> Iterator[Pair | None]:
             sure = one["entropy"] < 0.1
             if sure or (label != "unsupported" and one["entropy"] < 0.6) or rng.random() < 0.3:
                 text = f"{one['article']}: {one['evidence']}"
-                present = bearing(row["claim"], [text]).present
+                present = select_evidence(row["claim"], [text]).present
                 yield Pair(row["claim"], text, label, "climate-fever", part, present, (text,))
 
 
@@ -269,7 +269,7 @@ def changed(
 def books(data: Path, folder: Path, rng: random.Random) -> Iterator[Pair | None]:
     pages: dict[str, dict[str, list[str]]] = {}
     for name in ("ros2-docs", "docusaurus-docs"):
-        read = find_reader(folder / name).read(folder / name, IngestOptions())
+        read = find_format(folder / name).read(folder / name, IngestOptions())
         pages[name] = {
             page.source: sentences_of(
                 "\n\n".join(

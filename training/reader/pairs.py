@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from training.reader.questions import altered, from_heading, from_sentence, hurried
 
-from quire.ingest.options import IngestOptions
-from quire.ingest.source import find_reader
-from quire.prose.plain import inline_plain
-from quire.prose.sentences import split_spans
-from quire.prose.terms import terms
+from citewell.ingest.detect import find_format
+from citewell.options import IngestOptions
+from citewell.text.plain_text import strip_inline_markup
+from citewell.text.sentences import split_spans
+from citewell.text.terms import terms
 
 MAX_TEXT = 320
 MAX_PAIR = 338
@@ -85,7 +85,7 @@ def sentences_of(text: str, heading: str, document: str) -> list[Sentence]:
     for span in split_spans(text):
         if span.kind not in ("sentence", "item"):
             continue
-        shown = " ".join(inline_plain(span.of(text)).split())
+        shown = " ".join(strip_inline_markup(span.of(text)).split())
         if len(shown) > 25 and not shown.endswith("?"):
             found.append(Sentence(shown, heading, document))
     return found
@@ -101,7 +101,7 @@ def part_of(document: str) -> str:
 
 def answering(own: list[Sentence], answer: str) -> list[Sentence]:
     """Give the sentences that hold (the beginning of) an answer."""
-    start = " ".join(inline_plain(answer).split())[:40].strip()
+    start = " ".join(strip_inline_markup(answer).split())[:40].strip()
     return [s for s in own if start and start in s.text]
 
 
@@ -227,7 +227,7 @@ def books(folder: Path, rng: random.Random) -> Iterator[Pair]:
     for name, count in (("ros2-docs", 2200), ("docusaurus-docs", 800)):
         found = [
             s
-            for page in find_reader(folder / name).read(folder / name, IngestOptions()).pages
+            for page in find_format(folder / name).read(folder / name, IngestOptions()).pages
             for section in page.sections
             for s in sentences_of(
                 "\n\n".join(b.text for b in section.blocks if b.kind != "code"),

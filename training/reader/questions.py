@@ -3,7 +3,7 @@
 import random
 import re
 
-from quire.prose.terms import STOPWORDS, terms, words
+from citewell.text.terms import STOPWORDS, terms, words
 
 _OPPOSITES = (
     ("maximum", "minimum"), ("largest", "smallest"), ("highest", "lowest"), ("first", "last"),

@@ -70,7 +70,7 @@ export class Client {
 
   private async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    headers.set("X-Quire-Reader", this.line.reader);
+    headers.set("X-Citewell-Reader", this.line.reader);
     if (this.line.key) headers.set("Authorization", `Bearer ${this.line.key}`);
     let response: Response;
     try {

@@ -29,7 +29,7 @@ const SECOND = 1000;
 /** What a conversation depends on. */
 const CHOICES = ["server", "key", "book", "words"] as const;
 
-export class QuireChat extends LitElement {
+export class CitewellChat extends LitElement {
   static override properties = {
     server: {},
     key: {},
@@ -225,7 +225,12 @@ export class QuireChat extends LitElement {
   }
 
   private goTo(event: Event, target: Target): void {
-    const wanted = new CustomEvent("quire-open", { detail: target, bubbles: true, composed: true, cancelable: true });
+    const wanted = new CustomEvent("citewell-open", {
+      detail: target,
+      bubbles: true,
+      composed: true,
+      cancelable: true,
+    });
     if (!this.dispatchEvent(wanted)) {
       event.preventDefault();
       return;
@@ -278,7 +283,7 @@ export class QuireChat extends LitElement {
 
   private onEnd(turn: Turn): void {
     this.say(announcementOf(turn, this.chat.words));
-    this.dispatchEvent(new CustomEvent("quire-answer", { detail: turn, bubbles: true, composed: true }));
+    this.dispatchEvent(new CustomEvent("citewell-answer", { detail: turn, bubbles: true, composed: true }));
   }
 
   private onKey = (event: KeyboardEvent): void => {

@@ -2,8 +2,8 @@
 
 import { findNamed, namedBy, textOf } from "./fragment.ts";
 
-const NAME = "quire-cited";
-const SKIPPED = "script, style, noscript, template, nav, quire-chat, .katex-mathml";
+const NAME = "citewell-cited";
+const SKIPPED = "script, style, noscript, template, nav, citewell-chat, .katex-mathml";
 
 /** Goes to the words or the heading that the address names on this page, and gives them, if they are there. */
 export function goToSentence(url: string): Range | Element | null {

@@ -27,7 +27,7 @@ export class Memory {
     scope: string,
     private readonly storage: Storage | null,
   ) {
-    this.name = `quire.${VERSION}.${scope}`;
+    this.name = `citewell.${VERSION}.${scope}`;
   }
 
   load(): Kept {

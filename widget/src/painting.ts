@@ -2,8 +2,8 @@
 
 import { inkOn, mix, parseColour, readableOn, schemeOf, written } from "./theme.ts";
 
-const SHOWN = "--quire-accent-shown";
-const ON_ACCENT = "--quire-on-accent-shown";
+const SHOWN = "--citewell-accent-shown";
+const ON_ACCENT = "--citewell-on-accent-shown";
 
 /** Sets light or dark, and an accent that can be read on the panel. */
 export function paint(host: HTMLElement): void {

@@ -18,7 +18,7 @@ async function asking(...script: Answer[]) {
   const state = { conversation: EMPTY as Conversation, seen: [] as string[] };
   const ended: Turn[] = [];
   const asker = new Asking({
-    client: new Client({ server: server.address, key: "qk_test", reader: "r".repeat(36) }),
+    client: new Client({ server: server.address, key: "cw_test", reader: "r".repeat(36) }),
     read: () => state.conversation,
     write: (conversation) => {
       state.conversation = conversation;

@@ -9,7 +9,7 @@ function turn(id: string, question = "What?") {
 }
 
 function memory(storage: Storage | null = sessionStorage) {
-  return new Memory("https://quire.example/ book", storage);
+  return new Memory("https://citewell.example/ book", storage);
 }
 
 describe("what the tab remembers", () => {
@@ -25,7 +25,7 @@ describe("what the tab remembers", () => {
   it("is kept apart for each book", () => {
     memory().save({ conversation: { sessionId: "s", turns: [] }, desk: DESK });
 
-    expect(new Memory("https://quire.example/ other", sessionStorage).load().conversation).toEqual(EMPTY);
+    expect(new Memory("https://citewell.example/ other", sessionStorage).load().conversation).toEqual(EMPTY);
   });
 
   it("asks again what was on its way before its first event", () => {
@@ -55,7 +55,7 @@ describe("what the tab remembers", () => {
   });
 
   it("is nothing where storage is forbidden or broken", () => {
-    sessionStorage.setItem("quire.1.https://quire.example/ book", "{broken");
+    sessionStorage.setItem("citewell.1.https://citewell.example/ book", "{broken");
 
     expect(memory().load().conversation).toEqual(EMPTY);
     expect(memory(null).load().conversation).toEqual(EMPTY);

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quire.testing import build_services
+from citewell.testing import build_services
 from tests.api.contracts.serving import Hands, serving
 
 

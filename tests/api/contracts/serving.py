@@ -13,8 +13,8 @@ from agents.usage import Usage
 from asgi_lifespan import LifespanManager
 from pydantic import BaseModel, ValidationError
 
-from quire.api.app import create_app
-from quire.compose import Services
+from citewell.api.app import create_app
+from citewell.wiring import Services
 from tests.api.sse import parse_sse
 
 COVERED = "What is a Fresnel lens made of?"

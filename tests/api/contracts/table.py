@@ -50,7 +50,7 @@ def _read(path: Path) -> Seed:
             continue
         what, rule, place, proofs = cells
         module, _, name = place.partition(":")
-        known = module if module.startswith("quire.") else f"quire.api.contracts.{module}"
+        known = module if module.startswith("citewell.") else f"citewell.api.contracts.{module}"
         proven = tuple(tests[alias.strip()] for alias in proofs.split(","))
         rows.append(Row(what, rule, known, name, proven))
     return Seed(path.stem, heading.removeprefix("# "), tuple(rows))
@@ -74,7 +74,7 @@ def _section(seed: Seed) -> str:
 
 
 def _line(row: Row, seed: Seed) -> str:
-    file = row.module.removeprefix("quire.").replace(".", "/") + ".py"
+    file = row.module.removeprefix("citewell.").replace(".", "/") + ".py"
     what = f"`{row.what}`" if "." in row.what else row.what
     own = f"{HERE}/test_seed_{seed.number}.py::"
     tests = ", ".join(f"`{test.removeprefix(own)}`" for test in row.tests)

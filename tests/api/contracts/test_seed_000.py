@@ -9,8 +9,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from quire.answer.options import AnswerOptions
-from quire.api.contracts.agent import (
+from citewell.api.contracts.agent import (
     AgentRequest,
     AgentResponse,
     ConversationSession,
@@ -19,8 +18,9 @@ from quire.api.contracts.agent import (
     retrieved_content,
     session_state,
 )
-from quire.compose import with_cache
-from quire.testing import build_services
+from citewell.options import AnswerOptions
+from citewell.testing import build_services
+from citewell.wiring import with_cache
 from tests.api.contracts.serving import (
     COVERED,
     INVENTED,

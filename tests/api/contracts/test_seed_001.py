@@ -10,15 +10,15 @@ import httpx
 import pytest
 from agents.testing import ScriptedModel, assistant_message
 
-from quire.answer.gate import fitting
-from quire.answer.options import CONTEXT_TOKENS, AnswerOptions
-from quire.api.contracts.assistant import (
+from citewell.answer.context import fit_to_budget
+from citewell.api.contracts.assistant import (
     AssistantRequest,
     AssistantResponse,
     SearchRequest,
     SearchResponse,
 )
-from quire.testing import build_services
+from citewell.options import CONTEXT_TOKENS, AnswerOptions
+from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,
@@ -243,10 +243,10 @@ def test_the_context_has_four_thousand_tokens_at_most() -> None:
     hits = [hit_of("Text.", token_count=1_500, identity=str(n)) for n in range(5)]
 
     assert AnswerOptions().context_tokens == CONTEXT_TOKENS == 4_000
-    assert fitting(hits, CONTEXT_TOKENS) == hits[:2]
-    assert fitting(hits, 1_000) == hits[:1]
-    assert fitting(hits[2:], CONTEXT_TOKENS, beside=hits[:2]) == []
-    assert fitting(hits, 6_000, beside=hits[:2]) == hits[2:4]
+    assert fit_to_budget(hits, CONTEXT_TOKENS) == hits[:2]
+    assert fit_to_budget(hits, 1_000) == hits[:1]
+    assert fit_to_budget(hits[2:], CONTEXT_TOKENS, beside=hits[:2]) == []
+    assert fit_to_budget(hits, 6_000, beside=hits[:2]) == hits[2:4]
 
 
 async def test_the_book_can_be_searched(client: httpx.AsyncClient) -> None:

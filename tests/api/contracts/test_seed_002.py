@@ -8,9 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.answer.bookless import DOWN, OFF
-from quire.answer.workflows import WorkflowOptions
-from quire.api.contracts.workflow import (
+from citewell.answer.no_context import RAG_DISABLED, RAG_UNAVAILABLE
+from citewell.api.contracts.workflow import (
     AgentWorkflow,
     Conversation,
     RAGContext,
@@ -21,8 +20,9 @@ from quire.api.contracts.workflow import (
     conversation_state,
     is_recent,
 )
-from quire.errors import EmbedderUnreachable
-from quire.testing import HashEmbedder, build_services
+from citewell.errors import EmbedderUnreachable
+from citewell.options import WorkflowOptions
+from citewell.testing import HashEmbedder, build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,
@@ -344,7 +344,7 @@ async def test_without_rag_the_reply_says_that_book_context_is_unavailable(
         shown = (await client.get(f"/conversations/{body['threadId']}")).json()
         events = await ask_streamed(client, f"{PATH}/stream", query())
 
-    assert body["responseText"] == OFF
+    assert body["responseText"] == RAG_DISABLED
     assert (body["ragContextIncluded"], body["ragContext"], body["error"]) == (False, None, None)
     assert shown["ragContextAvailable"] is False
     assert shown["messages"][1]["ragContextUsed"] is False
@@ -375,7 +375,7 @@ async def test_with_the_index_down_the_reply_says_so_and_names_the_error(
         shown = (await client.get(f"/conversations/{body['threadId']}")).json()
         native = await client.post("/chat/run", json={"message": COVERED})
 
-    assert body["responseText"] == DOWN
+    assert body["responseText"] == RAG_UNAVAILABLE
     assert body["ragContextIncluded"] is False
     assert (
         body["error"] == shown["messages"][1]["error"] == "The book cannot be searched right now."

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.answer.options import AnswerOptions
-from quire.api.contracts.chat import ChatRequest, ChatResponse
-from quire.api.conversations import ConversationThread
-from quire.testing import build_services
+from citewell.api.contracts.chat import ChatRequest, ChatResponse
+from citewell.api.routes.threads import ConversationThread
+from citewell.options import AnswerOptions
+from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     INVENTED,
@@ -162,8 +162,8 @@ async def test_an_answer_has_no_other_shape(
 
 
 async def test_passages_are_shown_up_to_five_hundred_characters(tmp_path: Path) -> None:
-    from quire.ingest.pipeline import ingest
-    from quire.testing import HashEmbedder
+    from citewell.ingest.pipeline import ingest
+    from citewell.testing import HashEmbedder
 
     (tmp_path / "book").mkdir()
     long = " ".join(f"The lamp number {n} has a lens." for n in range(60))

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from agents.testing import ScriptedModel, assistant_message
 
-from quire.api.contracts.query import QueryRequest, QueryResponse, RetrievedChunk, SessionData
-from quire.testing import build_services
+from citewell.api.contracts.query import QueryRequest, QueryResponse, RetrievedChunk, SessionData
+from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,

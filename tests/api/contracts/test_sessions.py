@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from quire.api.contracts import CONTRACTS, REMEMBERING
-from quire.api.sessions import InSession
-from quire.compose import Services
-from quire.conversation import RULES
-from quire.domain import Question
-from quire.errors import StoreUnavailable
-from quire.events import Event, Started
+from citewell.api.contracts import CONTRACTS, SESSION_CONTRACTS
+from citewell.api.routes.threads import SessionAnswerer
+from citewell.conversation import RETENTION_POLICIES
+from citewell.domain import Question
+from citewell.errors import StoreUnavailable
+from citewell.events import Event, Started
+from citewell.wiring import Services
 
 
 class Echo:
@@ -28,13 +28,13 @@ async def test_a_store_that_is_down_leaves_the_question_as_it_is(
         raise StoreUnavailable("down")
 
     monkeypatch.setattr(tiny.threads, "resume", fails)
-    answerer = InSession(Echo(), tiny.threads)
+    answerer = SessionAnswerer(Echo(), tiny.threads)
 
     events = [event async for event in answerer.answer(Question(text="x", thread_id="mine"))]
 
     assert events == [Started("mine", "a")]
 
 
-@pytest.mark.parametrize("contract", [*CONTRACTS, REMEMBERING[-1]], ids=lambda one: one.name)
+@pytest.mark.parametrize("contract", [*CONTRACTS, SESSION_CONTRACTS[-1]], ids=lambda one: one.name)
 def test_every_contract_has_rules(contract: Any) -> None:
-    assert contract.name in RULES
+    assert contract.name in RETENTION_POLICIES

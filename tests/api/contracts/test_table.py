@@ -12,7 +12,7 @@ import pytest
 from tests.api.contracts.table import DOCUMENT, ROOT, Row, Seed, read_seeds, render
 
 SEEDS = read_seeds()
-SHARED = Path(os.environ.get("QUIRE_SHARED", ROOT.parent / "shared")) / "seeds"
+SHARED = Path(os.environ.get("CITEWELL_SHARED", ROOT.parent / "shared")) / "seeds"
 ROWS = [pytest.param(row, id=f"{seed.number} {row.what}") for seed in SEEDS for row in seed.rows]
 FIELD = re.compile(
     r"- `([\w.\[\]]+)` \(|- \*\*(\w+)\*\*: .*\(|\| `?(\w+)`? \| `?[\w\[\], ]+`? \| |- `(\w+)`: \w+"
@@ -69,7 +69,7 @@ def _fields_of(text: str) -> set[str]:
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.number)
 def test_every_field_of_the_data_model_has_a_row(seed: Seed) -> None:
     if not SHARED.is_dir():
-        pytest.skip(f"the data models are not here: {SHARED}; set QUIRE_SHARED")
+        pytest.skip(f"the data models are not here: {SHARED}; set CITEWELL_SHARED")
     (model,) = SHARED.glob(f"{seed.number}_*")
 
     fields = _fields_of(model.read_text("utf-8"))

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quire.answer.workflows import WorkflowOptions
-from quire.compose import Services
-from quire.testing import build_services
+from citewell.options import WorkflowOptions
+from citewell.testing import build_services
+from citewell.wiring import Services
 from tests.api import serving as keyed
 from tests.api.contracts.serving import COVERED, LENS, Body, ask, ask_streamed, serving
 from tests.api.live_server import Gated
@@ -268,12 +268,12 @@ async def test_a_follow_up_by_its_id_alone_works_with_a_publishable_key_and_with
 
 @every
 async def test_what_was_begun_with_a_token_needs_it(tiny_copy: Path, said: Dialect) -> None:
-    token = {"X-Quire-Reader": "a" * 32}
+    token = {"X-Citewell-Reader": "a" * 32}
     async with keyed.serving(build_services(tiny_copy), **access(mode="open")) as client:
         session = (await forgetful(client, said.path, said.body(), **token)).json()[said.given]
         body = said.body("thanks", session)
         without = await forgetful(client, said.path, body)
-        another = await forgetful(client, said.path, body, **{"X-Quire-Reader": "b" * 32})
+        another = await forgetful(client, said.path, body, **{"X-Citewell-Reader": "b" * 32})
         own = await forgetful(client, said.path, body, **token)
         client.cookies.clear()
         read = await client.get(said.view.format(session))
@@ -290,10 +290,10 @@ async def test_an_id_that_can_be_guessed_opens_nothing_without_the_token_of_its_
         first = await forgetful(client, said.path, said.body(session="conv-1"))
         body = said.body("thanks", "conv-1")
         without = await forgetful(client, said.path, body)
-        token = {"X-Quire-Reader": first.json()["reader_token"]}
+        token = {"X-Citewell-Reader": first.json()["reader_token"]}
         own = await forgetful(client, said.path, body, **token)
 
-    assert first.headers["X-Quire-Reader"] == first.json()["reader_token"]
+    assert first.headers["X-Citewell-Reader"] == first.json()["reader_token"]
     assert without.status_code == 404
     assert own.status_code == 200
     assert own.json()["reader_token"] is None
@@ -303,7 +303,7 @@ async def test_a_stream_tells_the_token_first_and_last(tiny_copy: Path) -> None:
     async with keyed.serving(build_services(tiny_copy), **access(mode="open")) as client:
         reply = await forgetful(client, "/chat/stream", CHAT.body())
 
-    token = reply.headers["X-Quire-Reader"]
+    token = reply.headers["X-Citewell-Reader"]
     assert reply.text.count(f'"reader_token": "{token}"') == 2
 
 

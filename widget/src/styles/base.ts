@@ -4,11 +4,11 @@ import { css } from "lit";
 export const base = css`
   :host {
     all: initial;
-    --surface: var(--quire-surface, var(--ifm-background-surface-color, #ffffff));
-    --ink: var(--quire-ink, var(--ifm-font-color-base, #1c1e21));
-    --wanted: var(--quire-accent, var(--ifm-color-primary, #2b5fc7));
-    --accent: var(--quire-accent-shown, var(--wanted));
-    --on-accent: var(--quire-on-accent-shown, #ffffff);
+    --surface: var(--citewell-surface, var(--ifm-background-surface-color, #ffffff));
+    --ink: var(--citewell-ink, var(--ifm-font-color-base, #1c1e21));
+    --wanted: var(--citewell-accent, var(--ifm-color-primary, #2b5fc7));
+    --accent: var(--citewell-accent-shown, var(--wanted));
+    --on-accent: var(--citewell-on-accent-shown, #ffffff);
     --soft: color-mix(in srgb, var(--ink) 72%, var(--surface));
     --line: color-mix(in srgb, var(--ink) 14%, var(--surface));
     --edge: color-mix(in srgb, var(--ink) 52%, var(--surface));
@@ -18,15 +18,15 @@ export const base = css`
     --bad: #b3261e;
     --good: #1a7f4b;
     --shade: 0 1px 2px rgb(0 0 0 / 8%), 0 8px 28px rgb(0 0 0 / 16%);
-    --round: var(--quire-radius, 16px);
-    --font: var(--quire-font, var(--ifm-font-family-base, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif));
-    --mono: var(--quire-font-mono, var(--ifm-font-family-monospace, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace));
+    --round: var(--citewell-radius, 16px);
+    --font: var(--citewell-font, var(--ifm-font-family-base, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif));
+    --mono: var(--citewell-font-mono, var(--ifm-font-family-monospace, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace));
     color-scheme: light;
   }
   :host([data-scheme="dark"]) {
-    --surface: var(--quire-surface, var(--ifm-background-surface-color, #1f2125));
-    --ink: var(--quire-ink, var(--ifm-font-color-base, #e6e8eb));
-    --wanted: var(--quire-accent, var(--ifm-color-primary, #8fb4ff));
+    --surface: var(--citewell-surface, var(--ifm-background-surface-color, #1f2125));
+    --ink: var(--citewell-ink, var(--ifm-font-color-base, #e6e8eb));
+    --wanted: var(--citewell-accent, var(--ifm-color-primary, #8fb4ff));
     --warn: #f0b95c;
     --bad: #ff9c94;
     --good: #6fd49b;

@@ -4,7 +4,7 @@ import { css } from "lit";
 export const panel = css`
   .launcher {
     position: fixed;
-    z-index: var(--quire-z-index, 300);
+    z-index: var(--citewell-z-index, 300);
     inset-block-end: max(1.25rem, env(safe-area-inset-bottom));
     inset-inline-end: 1.25rem;
     display: inline-flex;
@@ -36,14 +36,14 @@ export const panel = css`
 
   .panel[open] {
     position: fixed;
-    z-index: var(--quire-z-index, 300);
+    z-index: var(--citewell-z-index, 300);
     inset: auto;
     inset-block-end: 1.25rem;
     inset-inline-end: 1.25rem;
     display: flex;
     flex-direction: column;
-    inline-size: min(var(--quire-width, 27rem), calc(100vw - 2.5rem));
-    block-size: min(var(--quire-height, 44rem), calc(100dvh - 2.5rem));
+    inline-size: min(var(--citewell-width, 27rem), calc(100vw - 2.5rem));
+    block-size: min(var(--citewell-height, 44rem), calc(100dvh - 2.5rem));
     max-inline-size: none;
     max-block-size: none;
     margin: 0;
@@ -87,7 +87,7 @@ export const panel = css`
 
   .about {
     position: fixed;
-    z-index: var(--quire-z-index, 300);
+    z-index: var(--citewell-z-index, 300);
     inset-block-start: var(--y);
     /* Half of the longest label: the button stays on the screen, also at its edge. */
     left: clamp(7.5rem, var(--x), 100vw - 7.5rem);

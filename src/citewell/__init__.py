@@ -1,0 +1,25 @@
+"""Answers about a book, from the book alone, with every sentence proven.
+
+>>> from citewell import Citewell
+>>> async with await Citewell.open("examples/physical-ai") as book:  # doctest: +SKIP
+...     answer = await book.ask("What is a ROS 2 node?")
+"""
+
+from typing import TYPE_CHECKING
+
+from citewell.version import __version__
+
+if TYPE_CHECKING:
+    from citewell.client import Citewell
+
+
+__all__ = ["Citewell", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    # Loading `Citewell` loads the agent stack (seconds); `import citewell` alone stays instant.
+    if name == "Citewell":
+        from citewell.client import Citewell
+
+        return Citewell
+    raise AttributeError(f"module 'citewell' has no attribute {name!r}")

@@ -1,0 +1,365 @@
+"""An answer as it is stored: exactly what the reader saw, and where it came from."""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from citewell.answer.prompts import VERSION
+from citewell.answer.replies import SMALL_TALK_MODEL_NAME as TALK
+from citewell.answer.replies import TOC_MODEL_NAME as CONTENTS
+from citewell.answer.run import AnswerRun
+from citewell.conversation import Message, ThreadStart
+from citewell.domain import (
+    DEFAULT_LEAST_ANSWERABILITY,
+    Answer,
+    AnswerState,
+    AnswerStatus,
+    Citation,
+    Claim,
+    Confidence,
+    ContextMode,
+    Filters,
+    Hit,
+    Notice,
+    Prefix,
+    Question,
+    Selection,
+    Timings,
+)
+from citewell.errors import StoreUnavailable
+from citewell.ports import ThreadStore
+from citewell.questions.followup import STANDALONE, ConversationContext
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRecord:
+    """A passage that was found for an answer, by name and by score."""
+
+    chunk_id: str
+    content_hash: str
+    chapter: str
+    section: str
+    url: str
+    source_file: str = ""
+    rank: int = 0
+    """Position in the search that found it, from 1."""
+    similarity: float
+    cosine: float
+    searched: bool = True
+    """Whether the question's own search found it, and not the model by a search of its own."""
+    used: bool = True
+    """Whether the answer could rest on it: it passed the threshold, or the model opened it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The full record of one answer."""
+
+    id: str
+    thread_id: str
+    created_at: datetime
+    question: str
+    standalone_question: str
+    book: str
+    revision: str
+    mode: ContextMode
+    selection: Selection | None
+    filters: Filters
+    near: str
+    """The chapter that the reader had open, where the question said so."""
+    also: tuple[str, ...]
+    """Ids of passages cited before that were read with those that the search found."""
+    told: str
+    """What the answers before it said, where it leaned on them."""
+    top_k: int
+    threshold: float
+    least_answerability: float
+    """How likely the passages had to hold the answer."""
+    searched: bool
+    """Whether the book was searched; what the contents tell and small talk are said without."""
+    status: AnswerStatus
+    state: AnswerState | None
+    """How far the answer has come, by the log of answers."""
+    text: str
+    claims: tuple[Claim, ...]
+    withheld: tuple[Claim, ...]
+    passages: tuple[PassageRecord, ...]
+    confidence: Confidence
+    lacks: tuple[str, ...]
+    model: str
+    instructions: str
+    timings: Timings
+    cache_age: float | None = None
+    """Seconds since it was made, where it was made for the same question before."""
+    notices: tuple[Notice, ...] = ()
+    """What went wrong while it was made."""
+    tokens_used: int | None = None
+    dollars: float | None = None
+
+    @property
+    def conversation_context(self) -> ConversationContext:
+        """What its search took from the conversation."""
+        return (
+            ConversationContext(self.also, self.told, self.question)
+            if self.also or self.told
+            else STANDALONE
+        )
+
+    def as_question(self) -> Question:
+        """Return the question as it was searched for."""
+        return Question(
+            text=self.standalone_question,
+            book=self.book,
+            top_k=self.top_k,
+            threshold=self.threshold,
+            least_answerability=self.least_answerability,
+            filters=self.filters,
+            near=self.near,
+            selected_text=self.selection.text if self.selection else None,
+        )
+
+
+def answer_record(
+    answer: Answer,
+    question: Question,
+    searched: Sequence[Hit] | None,
+    leaning: ConversationContext = STANDALONE,
+    answering: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return everything about an answer but its text, ready for JSON.
+
+    `searched` is all that the question's search gave, also what stayed below the threshold, and
+    `None` where there was none; `conversation_context` is what that search took from the
+    conversation, and `answering` are the claims that were chosen to answer, where others only came
+    with them.
+    """
+    selection = answer.selection
+    return {
+        "thread_id": answer.thread_id,
+        "question": answer.question,
+        "standalone_question": answer.standalone_question,
+        "contract": question.contract,
+        "noted": dict(question.noted),
+        "mode": question.mode,
+        "selection": asdict(selection) if selection else None,
+        "filters": dump_filters(question.filters),
+        "near": question.near,
+        "also": list(leaning.cited),
+        "told": leaning.told,
+        "answering": list(answering),
+        "top_k": question.top_k,
+        "threshold": question.threshold,
+        "least_answerability": question.least_answerability,
+        "headings": _headings(answer),
+        "searched": searched is not None,
+        "status": answer.status,
+        "context_given": answer.context_given,
+        "lacks": list(answer.lacks),
+        "book": answer.book,
+        "revision": answer.revision,
+        "model": answer.model,
+        "instructions": VERSION,
+        "confidence": asdict(answer.confidence),
+        "claims": [asdict(claim) for claim in answer.claims],
+        "withheld": [asdict(claim) for claim in answer.withheld],
+        "unsupported": [claim.text for claim in answer.unsupported],
+        "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
+        "timings": asdict(answer.timings),
+        "tokens_used": answer.tokens_used,
+        "dollars": answer.dollars,
+        "notices": list(answer.notices),
+    }
+
+
+def cited_chunk_ids(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the book's passages that a stored answer cites."""
+    citations = (one for claim in record.get("claims", ()) for one in claim["citations"])
+    ids = (
+        one.get("found_in") or one["chunk_id"] for one in citations if one.get("of") != "own_text"
+    )
+    return tuple(dict.fromkeys(ids))
+
+
+def receipt_from_message(message: Message) -> Receipt:
+    """Read the record of an answer back; what an older version did not write has its default."""
+    record = message.record
+    selection = record.get("selection")
+    return Receipt(
+        id=message.id,
+        thread_id=record.get("thread_id", ""),
+        created_at=message.created_at,
+        question=record.get("question", record["standalone_question"]),
+        standalone_question=record["standalone_question"],
+        book=record["book"],
+        revision=record["revision"],
+        mode=record.get("mode", "retrieval_pipeline"),
+        selection=_read(Selection, selection) if selection else None,
+        filters=parse_filters(record.get("filters", {})),
+        near=record.get("near", ""),
+        also=tuple(record.get("also", ())),
+        told=record.get("told", ""),
+        top_k=record.get("top_k", Question(text="").top_k),
+        threshold=record.get("threshold", Question(text="").threshold),
+        least_answerability=record.get("least_answerability", DEFAULT_LEAST_ANSWERABILITY),
+        searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),
+        status=record["status"],
+        state=message.state,
+        text=message.content,
+        claims=tuple(_claim(claim) for claim in record["claims"]),
+        withheld=tuple(_claim(claim) for claim in record["withheld"]),
+        passages=tuple(
+            _read(PassageRecord, {"rank": place, **hit})
+            for place, hit in enumerate(record["hits"], start=1)
+        ),
+        confidence=_read(Confidence, record["confidence"]),
+        lacks=tuple(record.get("lacks", ())),
+        model=record["model"],
+        instructions=record.get("instructions", ""),
+        timings=_read(Timings, record["timings"]),
+        cache_age=record.get("cache_age"),
+        notices=tuple(record.get("notices", ())),
+        tokens_used=record.get("tokens_used"),
+        dollars=record.get("dollars"),
+    )
+
+
+def dump_filters(filters: Filters) -> dict[str, list[Any]]:
+    """Return the filters that restrict, as requests have them."""
+    return {
+        name: [{"prefix": one.text} if isinstance(one, Prefix) else one for one in values]
+        for name, values in filters.wanted.items()
+        if values
+    }
+
+
+def parse_filters(data: Mapping[str, Sequence[Any]]) -> Filters:
+    """Read filters as requests and settings have them."""
+    return Filters(
+        **{
+            name: tuple(
+                Prefix(one["prefix"]) if isinstance(one, Mapping) else one for one in values
+            )
+            for name, values in data.items()
+        }
+    )
+
+
+def _headings(answer: Answer) -> list[str]:
+    """Return the headings that a follow-up may lean on; a reader's own text has none."""
+    cited = (citation for citation in answer.citations if citation.of != "own_text")
+    return list(dict.fromkeys(citation.section for citation in cited))
+
+
+def _passages(answer: Answer, question: Question, searched: Sequence[Hit]) -> list[PassageRecord]:
+    """Number the passages as the answer's marks do; those that it could not use come last."""
+    ids = {hit.chunk.id for hit in searched}
+    answered = answer.status == "answered"
+    records = [
+        _passage(
+            hit,
+            searched=hit.chunk.id in ids,
+            used=answered or (bool(answer.withheld) and hit.similarity >= question.threshold),
+        )
+        for hit in answer.hits
+    ]
+    known = {record.chunk_id for record in records}
+    return records + [
+        _passage(hit, searched=True, used=False) for hit in searched if hit.chunk.id not in known
+    ]
+
+
+def _passage(hit: Hit, *, searched: bool, used: bool) -> PassageRecord:
+    chunk = hit.chunk
+    return PassageRecord(
+        chunk_id=chunk.id,
+        content_hash=chunk.content_hash,
+        chapter=chunk.chapter,
+        section=chunk.section,
+        url=chunk.url,
+        source_file=chunk.source_file,
+        rank=hit.rank,
+        similarity=hit.similarity,
+        cosine=hit.cosine,
+        searched=searched,
+        used=used,
+    )
+
+
+def _claim(data: Mapping[str, Any]) -> Claim:
+    citations = tuple(_read(Citation, citation) for citation in data["citations"])
+    return _read(Claim, {**data, "citations": citations})
+
+
+def _read(kind: type[T], data: Mapping[str, Any]) -> T:
+    """Make a dataclass of what is known of it; JSON has lists where we have tuples."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in data.items()
+            if name in known
+        }
+    )
+
+
+LOG = logging.getLogger("citewell.answer")
+
+
+@asynccontextmanager
+async def log_answer(threads: ThreadStore, work: AnswerRun) -> AsyncIterator[None]:
+    """Log the answer while it is made, as far as there is a store."""
+    async with AsyncExitStack() as held:
+        entry = threads.answering(work.log_entry())
+        await best_effort(work, held.enter_async_context(entry))
+        yield
+
+
+async def keep(
+    threads: ThreadStore,
+    answer: Answer,
+    question: Question,
+    record: Mapping[str, Any],
+    *,
+    received_at: datetime,
+) -> None:
+    """Append a question, dated when it was sent, and its answer, dated when it was finished."""
+    asked = Message(
+        id=str(uuid4()),
+        role="user",
+        content=answer.question,
+        created_at=question.sent_at or received_at,
+    )
+    said = Message(
+        id=answer.id,
+        role="assistant",
+        content=answer.text,
+        created_at=answer.created_at,
+        confidence=answer.confidence.average_similarity,
+        record=record,
+    )
+    await threads.append(
+        answer,
+        (asked, said),
+        owner=question.owner,
+        contract=question.contract,
+        beginning=ThreadStart(
+            at=received_at, opens_by_id=question.opens_by_id, metadata=question.metadata
+        ),
+    )
+
+
+async def best_effort(work: AnswerRun, call: Awaitable[T]) -> T | None:
+    """Return what the store gives; nothing if it is down, and the answer will say so."""
+    try:
+        return await call
+    except StoreUnavailable as error:
+        if work.kept:
+            LOG.warning("answer %s is not kept: %s", work.answer_id, error.__cause__ or error)
+        work.add_notice("not_kept")
+        return None

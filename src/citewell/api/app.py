@@ -1,0 +1,204 @@
+"""The application: routes around one set of services."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from types import FrameType
+
+from fastapi import APIRouter, FastAPI
+from fastapi_offline import FastAPIOffline
+
+from citewell.answer.observed import ObservedAnswerer
+from citewell.api.contract import Clock
+from citewell.api.contracts import CONTRACTS, SESSION_CONTRACTS
+from citewell.api.contracts.chat import WidgetChat
+from citewell.api.middleware.auth import install_middleware, require_scope
+from citewell.api.middleware.metrics import metrics_router
+from citewell.api.problems import PROBLEM_RESPONSES, add_handlers
+from citewell.api.routes.answers import answers_router, receipts_router
+from citewell.api.routes.completions import completions_router
+from citewell.api.routes.feedback import feedback_router
+from citewell.api.routes.health import Check, health_router
+from citewell.api.routes.mcp import McpHttpApp, mcp_server
+from citewell.api.routes.pages import pages_router
+from citewell.api.routes.search import search_router
+from citewell.api.routes.static import page_router, widget_router
+from citewell.api.routes.threads import SessionAnswerer, sessions_router, threads_router
+from citewell.api.routes.toc import toc_router
+from citewell.api.routes.workflows import workflows_router
+from citewell.api.sse import mount_contract, streams_router
+from citewell.conversation import ANY_OWNER, retention_policy_for
+from citewell.errors import EmbedderUnreachable
+from citewell.logging import configure_logging
+from citewell.ports import Answerer
+from citewell.settings import Settings
+from citewell.storage.sweeper import run_sweeper
+from citewell.streaming.hub import StreamHub
+from citewell.telemetry import close_tracing, open_tracing
+from citewell.version import __version__
+from citewell.wiring import (
+    AccessControl,
+    Services,
+    build_access,
+    build_feedback,
+    build_stream_log,
+    check_space,
+    wire_services,
+)
+
+DISABLED_TELEMETRY = ("metrics", "logs", "operation_spans")
+REQUIRED_CHECKS = ("index", "embedder", "redis")
+"""Parts without which no question can be answered; Redis is one only where that is wanted."""
+
+
+def create_app(
+    services: Services, metrics_dir: str | None = None, *, clock: Clock | None = None
+) -> FastAPI:
+    """Build the HTTP application; its start-up opens the services, its end closes them.
+
+    Several workers have a folder that they are `metrics_dir` together, for `/metrics`.
+    """
+    settings = services.settings
+    # One clock for conversations, whoever looks at it.
+    services.threads.clock = clock or services.threads.clock
+    access = build_access(settings)
+    streams = _streams(services)
+    provider = open_tracing(settings.tracing)
+    tools = mcp_server(services, wrap_answerer(services, services.answerer))
+    over_http = McpHttpApp(tools, access.cached_keys, settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with services, streams, run_sweeper(services.threads, settings.threads):
+            await access.cached_keys.refresh()
+            # The first question should not pay for loading the model.
+            # A server that is down now may be back by then, and `/ready` says whether it is.
+            with suppress(EmbedderUnreachable):
+                await asyncio.to_thread(services.embedder.embed_query, "ready")
+            async with over_http.sessions.run():
+                with drain_on_signal(streams):
+                    yield
+            await access.limiter.close()
+        if provider:
+            await asyncio.to_thread(close_tracing, provider)
+
+    app: FastAPI = FastAPIOffline(
+        title="Citewell",
+        version=__version__,
+        summary="Answers about a book, from the book alone, with every sentence proven.",
+        lifespan=lifespan,
+        responses=PROBLEM_RESPONSES,
+        # Requests are spans; what they are about and how fast they are is told in our own words.
+        telemetry={"tracer_provider": provider, **dict.fromkeys(DISABLED_TELEMETRY, False)},
+    )
+    add_handlers(app)
+    _add_contracts(app, services, streams)
+    for router in _other_routers(services):
+        app.include_router(router)
+    app.include_router(health_router(_checks(services, access), REQUIRED_CHECKS))
+    app.include_router(metrics_router(metrics_dir), dependencies=[require_scope("admin")])
+    app.router.routes.append(over_http.route)
+    install_middleware(app, access, settings)
+    return app
+
+
+def wrap_answerer(services: Services, answerer: Answerer) -> Answerer:
+    """Have an answerer observed, and keep to the rules of each contract's conversations."""
+    observed = ObservedAnswerer(answerer, words=services.settings.log.questions)
+    return SessionAnswerer(observed, services.threads)
+
+
+def _add_contracts(app: FastAPI, services: Services, streams: StreamHub) -> None:
+    """Mount each contract whole and streamed, with its conversations."""
+    place = partial(wrap_answerer, services)
+    answerer = place(services.answerer)
+    for contract in (*CONTRACTS, WidgetChat()):
+        app.include_router(mount_contract(contract, answerer, streams))
+    declared = services.settings.workflows
+    app.include_router(workflows_router(declared, services.workflows, place, streams))
+    app.include_router(completions_router(services.library, answerer, streams))
+    app.include_router(streams_router(streams))
+    threads = services.threads
+    for remembering in SESSION_CONTRACTS:
+        rules = retention_policy_for(remembering.name, threads.rules)
+        app.include_router(sessions_router(remembering, threads, threads.clock, rules))
+
+
+def _other_routers(services: Services) -> list[APIRouter]:
+    """Return the routes that belong to no contract, or to all."""
+    return [
+        search_router(services.library, services.searcher, services.threads.clock),
+        threads_router(services.threads),
+        answers_router(services.threads),
+        feedback_router(build_feedback(services.threads), services.threads.clock),
+        receipts_router(services.receipts),
+        pages_router(services.library),
+        toc_router(services.library),
+        page_router(),
+        widget_router(),
+    ]
+
+
+def _streams(services: Services) -> StreamHub:
+    async def answer_exists(answer_id: str) -> bool:
+        return await services.threads.answer(answer_id, owner=ANY_OWNER) is not None
+
+    return StreamHub(build_stream_log(services.settings), services.settings.stream, answer_exists)
+
+
+def _checks(services: Services, access: AccessControl) -> dict[str, Check]:
+    async def index() -> None:
+        await asyncio.to_thread(services.library.ping)
+
+    async def model() -> None:
+        await asyncio.to_thread(services.embedder.embed_query, "ready")
+
+    async def store() -> None:
+        await services.threads.ping()
+        await asyncio.to_thread(check_space, services.settings)
+
+    checks: dict[str, Check] = {"index": index, "store": store, "embedder": model}
+    if services.writers:
+        checks["model"] = services.writers[0].check
+    # Without Redis each process counts for itself, unless the operator wants nothing without it.
+    if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
+        checks["redis"] = access.limiter.ping
+    return checks
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def drain_on_signal(streams: StreamHub) -> Iterator[None]:
+    """Let running answers know when the server is told to stop; then it stops as it would."""
+    # Only the main thread hears signals; a server elsewhere closes the streams when it ends.
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {one: signal.getsignal(one) for one in SIGNALS}
+    loop = asyncio.get_running_loop()
+
+    def handle_signal(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(streams.drain)
+        server = before[signal.Signals(number)]
+        if callable(server):
+            server(number, frame)
+
+    for one, handler in before.items():
+        if callable(handler):
+            signal.signal(one, handle_signal)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            if signal.getsignal(one) is handle_signal:
+                signal.signal(one, handler)
+
+
+def create_worker_app(settings: Settings, metrics_dir: str | None = None) -> FastAPI:
+    """Build everything anew, in the process that uses it."""
+    configure_logging(settings.log_level, settings.log.format)
+    return create_app(wire_services(settings, cached=True), metrics_dir)

@@ -1,0 +1,1 @@
+"""Vectors in, hits out."""

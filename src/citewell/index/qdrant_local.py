@@ -1,0 +1,197 @@
+"""The index on the Qdrant engine, embedded in this process.
+
+The engine holds the interpreter lock while it works and must be opened in the process that uses it.
+A revision is written without a log and flushed, so that any number of processes may read it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from qdrant_edge import (
+    Distance,
+    EdgeConfig,
+    EdgeShard,
+    EdgeSparseVectorParams,
+    EdgeVectorParams,
+    FieldCondition,
+    Filter,
+    MatchAny,
+    MatchPrefix,
+    MatchValue,
+    Modifier,
+    PayloadSchemaType,
+    Point,
+    Query,
+    QueryBatchRequest,
+    QueryRequest,
+    ScrollRequest,
+    SearchParams,
+    SparseVector,
+    UpdateOperation,
+)
+
+from citewell.domain import Chunk, Contents, Filters, Prefix, Wanted
+from citewell.errors import IndexUnavailable
+from citewell.index.bm25 import Scored, SparseWeights, passage_weights
+from citewell.index.book import BATCH, DENSE, KEYWORD, BookIndex, Payload
+from citewell.index.revision import Manifest, chunk_to_json
+from citewell.ports import Vectors
+from citewell.text.terms import TermStatistics
+from citewell.text.vocabulary import Vocabulary
+
+KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_hash", "role")
+
+
+@contextmanager
+def _engine_errors(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # The engine raises plain `Exception` with a text; what is more special is not its own.
+        if type(error) is not Exception and not isinstance(error, OSError):
+            raise
+        if "os error 28" in str(error):
+            raise IndexUnavailable(
+                f"The index failed while {doing}: there is no space left on its disk."
+            ) from error
+        raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
+
+
+def build_shard(
+    folder: Path, entries: Iterable[tuple[Chunk, str, Vectors]], *, width: int, average: float
+) -> None:
+    """Write chunks, the texts they are found by, and their vectors into a new folder."""
+    config = EdgeConfig(
+        vectors={DENSE: EdgeVectorParams(size=width, distance=Distance.Cosine)},
+        sparse_vectors={KEYWORD: EdgeSparseVectorParams(modifier=Modifier.Idf)},
+        wal_enabled=False,
+    )
+    with _engine_errors("writing"):
+        folder.mkdir(parents=True)
+        shard = EdgeShard.create(str(folder), config)
+        for name in KEYWORD_FIELDS:
+            shard.update(UpdateOperation.create_field_index(name, PayloadSchemaType.Keyword))
+        shard.update(UpdateOperation.create_field_index("chunk_index", PayloadSchemaType.Integer))
+        shard.update(UpdateOperation.create_field_index("text", PayloadSchemaType.Text))
+        batch: list[Point] = []
+        for chunk, text, vector in entries:
+            sparse = passage_weights(text, average)
+            vectors: Any = {DENSE: vector, KEYWORD: SparseVector(sparse.indices, sparse.values)}
+            batch.append(Point(chunk.id, vectors, chunk_to_json(chunk)))
+            if len(batch) == BATCH:
+                shard.update(UpdateOperation.upsert_points(batch))
+                batch = []
+        if batch:
+            shard.update(UpdateOperation.upsert_points(batch))
+        shard.flush()
+        shard.close()
+
+
+class EdgeEngine:
+    """A shard in a folder, opened for reading."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the shard that `build_shard` wrote."""
+        with _engine_errors("opening"):
+            self._shard = EdgeShard.load(str(folder))
+
+    def nearest(
+        self, vector: Vectors, words: SparseWeights, filters: Filters, limit: int
+    ) -> list[list[Scored]]:
+        """Return points by meaning and, if there are any words, by those, best first."""
+        where = _filter(filters)
+        meant: Any = vector
+        requests = [
+            QueryRequest(
+                limit=limit,
+                query=Query.Nearest(meant, using=DENSE),
+                filter=where,
+                params=SearchParams(exact=False),
+            )
+        ]
+        if words.indices:
+            said = SparseVector(words.indices, words.values)
+            requests.append(
+                QueryRequest(limit=limit, query=Query.Nearest(said, using=KEYWORD), filter=where)
+            )
+        with _engine_errors("searching"):
+            lists = self._shard.query_batch(QueryBatchRequest(requests))
+        return [[(str(point.id), point.score) for point in points] for points in lists]
+
+    def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
+        """Return what is kept of points; unknown ones are left out."""
+        wanted: list[Any] = list(ids)
+        with _engine_errors("reading"):
+            records = self._shard.retrieve(wanted, True, False)
+        return {str(record.id): record.payload or {} for record in records}
+
+    def vectors(self, ids: Sequence[str]) -> Mapping[str, tuple[Payload, Vectors]]:
+        """Return what is kept of points, with their vectors; unknown ones are left out."""
+        wanted: list[Any] = list(ids)
+        with _engine_errors("reading"):
+            records = self._shard.retrieve(wanted, True, [DENSE])
+        return {
+            str(record.id): (record.payload or {}, np.asarray(_dense(record.vector), np.float32))
+            for record in records
+        }
+
+    def page(self, source_file: str) -> Mapping[str, Payload]:
+        """Return all points of one page."""
+        where = Filter(must=[FieldCondition(key="source_file", match=MatchValue(source_file))])
+        found: dict[str, Payload] = {}
+        offset = None
+        with _engine_errors("reading"):
+            while True:
+                records, offset = self._shard.scroll(
+                    ScrollRequest(limit=BATCH, offset=offset, filter=where, with_payload=True)
+                )
+                found |= {str(record.id): record.payload or {} for record in records}
+                if offset is None:
+                    return found
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._shard.close()
+
+
+class EdgeIndex(BookIndex):
+    """One revision of one book on the embedded engine."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        statistics: TermStatistics,
+        contents: Contents,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        """Open the revision in `folder` for reading."""
+        super().__init__(EdgeEngine(folder / "shard"), manifest, statistics, contents, vocabulary)
+
+
+def _dense(vectors: object) -> object:
+    assert isinstance(vectors, dict)
+    return vectors[DENSE]
+
+
+def _filter(filters: Filters) -> Filter | None:
+    """Return the filters as the engine's own, so that it looks only where they allow."""
+    fields: list[Any] = [
+        Filter(should=_conditions(name, values))
+        for name, values in filters.wanted.items()
+        if values
+    ]
+    return Filter(must=fields) if fields else None
+
+
+def _conditions(name: str, values: Wanted) -> list[Any]:
+    whole = [value for value in values if isinstance(value, str)]
+    begun = [
+        FieldCondition(key=name, match=MatchPrefix(value.text))
+        for value in values
+        if isinstance(value, Prefix)
+    ]
+    return [*([FieldCondition(key=name, match=MatchAny(whole))] if whole else ()), *begun]

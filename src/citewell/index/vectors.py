@@ -1,0 +1,90 @@
+"""Embeddings kept on disk, so that nothing is embedded twice and an interrupted ingest goes on."""
+
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from citewell.ports import Vectors
+from citewell.private_files import make_private
+
+LOG = logging.getLogger("citewell.index")
+CORRUPT_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+Key = bytes
+
+
+def vector_key(embedder: str, text: str) -> Key:
+    """Name a vector by the model and the text that gave it."""
+    return hashlib.sha256(f"{embedder}\0{text}".encode()).digest()
+
+
+def _open_database(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB)")
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            damaged = sqlite3.DatabaseError(found)
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+class VectorStore:
+    """A file of vectors by key; every batch added is durable."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file."""
+        make_private(path.parent)
+        try:
+            self._db = _open_database(path)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in CORRUPT_CODES:
+                raise
+            # Everything in it can be made again: a new one costs time, and nothing else.
+            LOG.warning("%s is damaged (%s); embeddings are made again", path, error)
+            for file in path.parent.glob(f"{path.name}*"):
+                file.unlink()
+            self._db = _open_database(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    def known(self) -> set[Key]:
+        """Return the keys that are stored."""
+        return {row[0] for row in self._db.execute("SELECT key FROM vectors")}
+
+    def add(self, keys: Sequence[Key], vectors: Vectors) -> None:
+        """Store one batch."""
+        rows = [(key, row.tobytes()) for key, row in zip(keys, vectors, strict=True)]
+        with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def read(self, key: Key) -> Vectors:
+        """Return one stored vector."""
+        (value,) = self._db.execute("SELECT value FROM vectors WHERE key = ?", (key,)).fetchone()
+        return np.frombuffer(value, np.float32)
+
+    def keep_only(self, keys: Iterable[Key]) -> None:
+        """Forget the vectors of text that is gone."""
+        gone = [(key,) for key in self.known() - set(keys)]
+        with self._db:
+            self._db.executemany("DELETE FROM vectors WHERE key = ?", gone)

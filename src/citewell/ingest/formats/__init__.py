@@ -1,0 +1,1 @@
+"""Book formats: each one gives the same pages and sections."""

@@ -1,0 +1,1 @@
+"""Docusaurus sites, read from their sources without running them."""

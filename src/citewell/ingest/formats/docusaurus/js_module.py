@@ -1,0 +1,175 @@
+"""What a JavaScript or TypeScript module exports, worked out without running it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser
+
+from citewell.errors import UnreadableFile
+from citewell.ingest.formats.base import SourceFile, is_inside
+from citewell.ingest.formats.docusaurus.js_values import (
+    UNKNOWN,
+    Function,
+    Scope,
+    call,
+    declare,
+    evaluate,
+    function,
+    text_of,
+)
+from citewell.ingest.formats.markdown import read_text
+from citewell.options import IngestOptions
+
+_TSX = Language(tree_sitter_typescript.language_tsx())
+_ENDINGS = ("", ".js", ".ts", ".json", ".mjs", ".cjs", ".mts", ".cts", "/index.js", "/index.ts")
+MAX_STEPS = 200_000
+"""Expressions looked at for one module; more is a program, not a configuration."""
+MAX_MODULES = 50
+
+
+@dataclass(slots=True, kw_only=True)
+class Modules:
+    """The modules that were opened to work out one of them."""
+
+    top: Path
+    """Nothing outside is opened."""
+    options: IngestOptions
+    loaded: dict[Path, dict[str, object]] = field(default_factory=dict)
+    steps: int = 0
+
+    def count(self, steps: int) -> None:
+        """Count steps.
+
+        Raises:
+            UnreadableFile: there were too many.
+        """
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise UnreadableFile("takes too long to work out")
+
+    def find(self, file: Path, name: str) -> Path | None:
+        """Return the file that a module means by a relative name."""
+        start = (file.parent / name).resolve()
+        places = (Path(f"{start}{ending}") for ending in _ENDINGS)
+        found = next((place for place in places if place.is_file()), None)
+        return found if found and is_inside(found, self.top) else None
+
+    def exports(self, file: Path) -> dict[str, object]:
+        """Return what a module exports, by name; what it exports as a whole is its `default`."""
+        if file in self.loaded or len(self.loaded) >= MAX_MODULES:
+            return self.loaded.get(file, {})
+        self.loaded[file] = {}
+        text = read_text(SourceFile(file, file.name), self.options)
+        if file.suffix == ".json":
+            try:
+                self.loaded[file] = {"default": json.loads(text)}
+            except (ValueError, RecursionError) as error:
+                raise UnreadableFile(f"is not valid JSON ({error})") from error
+        else:
+            self.loaded[file] = _exports(_parse(text), Scope(self, file))
+        return self.loaded[file]
+
+    def load(self, file: Path, name: str) -> dict[str, object]:
+        """Return what the module named from `file` exports; one of a package, nothing."""
+        found = self.find(file, name) if name.startswith(".") else None
+        try:
+            return self.exports(found) if found else {}
+        except UnreadableFile:
+            return {}
+
+
+def read_module(file: Path, top: Path, options: IngestOptions) -> object:
+    """Return what a module exports as plain data, with `UNKNOWN` where it would have to be run.
+
+    A function that is exported, as configurations may be, is asked for its result.
+
+    Raises:
+        UnreadableFile: the file cannot be read, is nested too deeply, or computes too much.
+    """
+    modules = Modules(top=top, options=options)
+    try:
+        value = modules.exports(file.resolve()).get("default", UNKNOWN)
+        return call(value, []) if isinstance(value, Function) else value
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+
+
+def find_object(
+    file: Path, keys: frozenset[str], options: IngestOptions
+) -> dict[str, object] | None:
+    """Return the first object written in a module that has two of the keys, wherever it stands.
+
+    Raises:
+        UnreadableFile: the file cannot be read, is nested too deeply, or computes too much.
+    """
+    scope = Scope(Modules(top=file.parent, options=options), file)
+    try:
+        root = _parse(read_text(SourceFile(file, file.name), options))
+        declare(root, scope)
+        for node in _objects(root):
+            value = evaluate(node, scope)
+            if isinstance(value, dict) and len(keys & value.keys()) > 1:
+                return value
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+    return None
+
+
+def _parse(text: str) -> Node:
+    return Parser(_TSX).parse(text.encode("utf-8", "replace")).root_node
+
+
+def _objects(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "object":
+            yield node
+        waiting.extend(reversed(node.named_children))
+
+
+def _exports(root: Node, scope: Scope) -> dict[str, object]:
+    exported: dict[str, object] = {}
+    declare(root, scope)
+    for statement in root.named_children:
+        if statement.type == "export_statement":
+            exported |= _exported(statement, scope)
+        elif statement.type == "expression_statement" and statement.named_children:
+            assignment = statement.named_children[0]
+            left = assignment.child_by_field_name("left")
+            right = assignment.child_by_field_name("right")
+            if assignment.type != "assignment_expression" or not left or not right:
+                continue
+            target = text_of(left)
+            if target == "module.exports":
+                exported["default"] = evaluate(right, scope)
+            elif target.startswith(("exports.", "module.exports.")):
+                exported[target.rpartition(".")[2]] = evaluate(right, scope)
+    if "default" not in exported and exported:
+        exported["default"] = dict(exported)
+    return exported
+
+
+def _exported(statement: Node, scope: Scope) -> dict[str, object]:
+    value = statement.child_by_field_name("value")
+    declaration = statement.child_by_field_name("declaration")
+    default = any(child.type == "default" for child in statement.children)
+    if value:
+        return {"default": evaluate(value, scope)}
+    if declaration and declaration.type.endswith("function_declaration") and default:
+        return {"default": function(declaration, scope)}
+    if declaration:
+        names = [child.child_by_field_name("name") for child in declaration.named_children]
+        names += [declaration.child_by_field_name("name")]
+        return {text_of(name): scope.look_up(text_of(name)) for name in names if name}
+    found: dict[str, object] = {}
+    for clause in statement.named_children:
+        for specifier in clause.named_children if clause.type == "export_clause" else ():
+            name = specifier.child_by_field_name("name")
+            alias = specifier.child_by_field_name("alias")
+            if name:
+                found[text_of(alias or name)] = scope.look_up(text_of(name))
+    return found

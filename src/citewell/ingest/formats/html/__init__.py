@@ -1,0 +1,1 @@
+"""Built sites and single pages of HTML."""

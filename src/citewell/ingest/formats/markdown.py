@@ -1,0 +1,364 @@
+"""Plain Markdown folders, and the page parser every Markdown dialect shares."""
+
+import codecs
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from citewell.domain import Block, BlockKind, Book, Page, Section, SkippedFile
+from citewell.errors import UnreadableFile
+from citewell.ingest.formats.base import SourceFile, check_inside, is_inside, skip_linked_folders
+from citewell.ingest.formats.headings import GithubSlugger, Slugger, split_explicit_id
+from citewell.ingest.formats.mdx import split_front_matter, strip_markup
+from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.yaml_data import scalar
+from citewell.options import IngestOptions
+from citewell.text.plain_text import strip_inline_markup
+
+_KINDS: dict[str, BlockKind] = {
+    "paragraph_open": "prose",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "fence": "code",
+    "code_block": "code",
+    "table_open": "table",
+    "math_block": "math",
+    "math_block_label": "math",
+    "blockquote_open": "quote",
+    "container_admonition_open": "admonition",
+}
+_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_ADMONITION = re.compile(r"^[\w-]+(?:\[[^\]]*\]|\s.*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """One Markdown file, before it is known where the site puts it."""
+
+    front_matter: dict[str, Any]
+    heading: str | None
+    """The text of the page's own first-level heading."""
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """What one site generator does with a page that others do not; the defaults are GitHub's."""
+
+    slugger: Callable[[frozenset[str]], Slugger] = lambda _: GithubSlugger()
+    """Makes the heading ids of one page, given those that authors wrote."""
+    split_id: Callable[[str], tuple[str, str | None]] = split_explicit_id
+    """Takes the id that its author wrote off a heading."""
+    rewrite: Callable[[str], str] = lambda body: body
+    """Turns the generator's own syntax into Markdown."""
+    slug_text: Callable[[str], str] | None = None
+    """Gives what an id is made of from a heading's source; by default, the words one sees."""
+    titles_have_ids: bool = True
+    """Whether headings of the first level can be linked to."""
+
+
+GITHUB = Dialect()
+
+
+@dataclass(slots=True)
+class _Open:
+    path: tuple[str, ...]
+    anchor: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+def _parser(*, mdx: bool) -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    markdown.use(dollarmath_plugin, allow_space=False, allow_blank_lines=True)
+    markdown.use(
+        container_plugin,
+        "admonition",
+        validate=lambda params, *_: bool(_ADMONITION.match(params.strip())),
+    )
+    # Only where blocks begin and end is asked; what is inside a line can take forever to find out.
+    markdown.disable(["inline", "text_join"])
+    if mdx:
+        # MDX has no indented code: what is indented there stands in a tag.
+        markdown.disable("code")
+    return markdown
+
+
+def parse_page(
+    text: str, *, mdx: bool, dialect: Dialect = GITHUB, title: str | None = None
+) -> ParsedPage:
+    """Read one Markdown or MDX file into sections that keep the author's bytes.
+
+    Raises:
+        UnreadableFile: the front matter or a comment is broken, or what it holds is nested too
+            deeply.
+    """
+    try:
+        front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
+        source = dialect.rewrite(body)
+        body = _text_of(source, mdx=mdx)
+        heading, sections = _sections(body, source, dialect, title, mdx=mdx)
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+    name = title or scalar(front_matter.get("title")) or heading
+    return ParsedPage(
+        front_matter=front_matter,
+        heading=heading,
+        sections=tuple(
+            Section(
+                path=(name, *s.path) if name else s.path, anchor=s.anchor, blocks=tuple(s.blocks)
+            )
+            for s in sections
+            if s.blocks
+        ),
+    )
+
+
+def write_ids(body: str, *, mdx: bool, dialect: Dialect = GITHUB) -> str:
+    """Return the text with its id behind every heading, as if its author had written it there.
+
+    Raises:
+        UnreadableFile: a comment is never closed.
+    """
+    tokens = _parser(mdx=mdx).parse(_text_of(body, mdx=mdx))
+    lines = body.split("\n")
+    for token, (_, anchor) in _headings(tokens, body, dialect):
+        assert token.map
+        line = token.map[0] if token.markup.startswith("#") else token.map[1] - 2
+        if anchor and token.tag != "h1":
+            lines[line] = _CLOSING.sub("", dialect.split_id(lines[line])[0]) + f" {{#{anchor}}}"
+    return "\n".join(lines)
+
+
+def _text_of(source: str, *, mdx: bool) -> str:
+    return strip_markup(source, mdx=mdx, code=() if mdx else _indented_code(source))
+
+
+def _indented_code(body: str) -> list[tuple[int, int]]:
+    """Find indented code, from which character to which: `Vec<T>` is no tag there."""
+    if not re.search(r"^(?: {4}|\t)[^\n]*<", body, re.M):
+        return []
+    starts = [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
+    tokens = _parser(mdx=False).parse(body)
+    return [
+        (starts[token.map[0]], starts[token.map[1]])
+        for token in tokens
+        if token.type == "code_block" and token.map
+    ]
+
+
+def parse_blocks(text: str) -> tuple[Block, ...]:
+    """Cut text into its blocks and change nothing; a heading is only a line of prose.
+
+    Raises:
+        UnreadableFile: what it holds is nested too deeply.
+    """
+    body = re.sub(r"\r\n?", "\n", text)
+    lines = body.split("\n")
+    try:
+        tokens = _parser(mdx=False).disable(["heading", "lheading"]).parse(body)
+    except RecursionError as error:
+        raise UnreadableFile("is nested too deeply to be read") from error
+    return tuple(block for token, text in _pieces(tokens, lines) if (block := _block(token, text)))
+
+
+def _headings(
+    tokens: list[Token], source: str, dialect: Dialect
+) -> list[tuple[Token, tuple[str, str]]]:
+    """Return every heading with its words and its id, those inside quotes and lists, too."""
+    lines = source.split("\n")
+    found = [
+        (token, tokens[index + 1].content, dialect.split_id(tokens[index + 1].content))
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    slugger = dialect.slugger(frozenset(given for *_, (_, given) in found if given))
+    made: list[tuple[Token, tuple[str, str]]] = []
+    for token, content, (heading, given) in found:
+        words = strip_inline_markup(heading)
+        text = words
+        if dialect.slug_text and not given:
+            text = dialect.slug_text(content if token.level else _written(token, lines))
+        made.append((token, (words, given or slugger.slug(text))))
+    return made
+
+
+def _written(token: Token, lines: list[str]) -> str:
+    """Return a heading as it stands in the file, without the marks that make it one."""
+    assert token.map
+    start, end = token.map
+    if token.markup.startswith("#"):
+        return _CLOSING.sub("", lines[start].strip().lstrip("#")).strip(" \t")
+    return "\n".join(line.strip() for line in lines[start : end - 1])
+
+
+def _sections(
+    body: str, source: str, dialect: Dialect, known: str | None, *, mdx: bool
+) -> tuple[str | None, list[_Open]]:
+    tokens = _parser(mdx=mdx).parse(body)
+    headings = {id(token): found for token, found in _headings(tokens, source, dialect)}
+    title: str | None = None
+    trail: list[tuple[int, str]] = []
+    sections = [_Open(path=(), anchor="")]
+    for token, text in _pieces(tokens, body.split("\n")):
+        if token and token.type == "heading_open":
+            level = int(token.tag[1])
+            words, anchor = headings[id(token)]
+            if level == 1 and not dialect.titles_have_ids:
+                # The nearest place above that a link can lead to.
+                anchor = sections[-1].anchor
+            if title is None and (level == 1 or (words == known and len(sections) == 1)):
+                title, trail = words, []
+                if level == 1 and len(sections) == 1:
+                    anchor = ""
+            else:
+                trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
+            sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))
+        elif block := _block(token, text):
+            sections[-1].blocks.append(block)
+    return title, sections
+
+
+def _pieces(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | None, str]]:
+    """Yield the outermost blocks with their lines, and the lines that belong to none."""
+    done = 0
+    for token in tokens:
+        if token.level == 0 and token.map is not None:
+            yield None, "\n".join(lines[done : token.map[0]])
+            yield token, "\n".join(lines[token.map[0] : token.map[1]])
+            done = token.map[1]
+    yield None, "\n".join(lines[done:])
+
+
+def _block(token: Token | None, text: str) -> Block | None:
+    if token is None:
+        # A footnote of one word looks like the target of a link, and has no block of its own.
+        text = "\n".join(line for line in text.split("\n") if line.lstrip().startswith("[^"))
+    text = text.strip("\n").rstrip()
+    kind = _KINDS.get(token.type) if token else "prose"
+    if kind is None or not text.strip():
+        return None
+    return Block(kind=kind, text=text if kind in ("code", "list") else text.strip())
+
+
+def markdown_files(
+    root: Path,
+    skipped: list[SkippedFile] | None = None,
+    *,
+    endings: tuple[str, ...] = (".md", ".mdx"),
+    private: tuple[str, ...] = ("_", "."),
+) -> Iterator[SourceFile]:
+    """Walk a folder for Markdown files, in order; links to folders are not followed."""
+    if root.is_file():
+        yield SourceFile(root, root.name)
+        return
+
+    def report(error: OSError) -> None:
+        if skipped is not None:
+            where = Path(error.filename).relative_to(root).as_posix()
+            skipped.append(SkippedFile(source=where, reason=f"cannot be opened: {error.strerror}"))
+
+    for folder, folders, names in os.walk(root, onerror=report) if is_inside(root) else ():
+        here = Path(folder)
+        if skipped is not None:
+            skipped += skip_linked_folders(here, folders, root)
+        folders[:] = sorted(f for f in folders if not f.startswith(private) and f != "node_modules")
+        for name in sorted(names):
+            if name.endswith(endings) and not name.startswith(private):
+                path = here / name
+                yield SourceFile(path, path.relative_to(root).as_posix())
+
+
+def read_start(path: Path, size: int) -> str:
+    """Return how a file begins; of one that cannot be opened, nothing."""
+    try:
+        if not path.is_file() or not is_inside(path):
+            return ""
+        with path.open("rb") as data:
+            return data.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def read_text(file: SourceFile, options: IngestOptions) -> str:
+    """Read one file as text.
+
+    Raises:
+        UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
+    """
+    check_budget()
+    try:
+        status = file.path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile("is not an ordinary file")
+        check_inside(file.path)
+        size = status.st_size
+        if size > options.max_page_bytes:
+            raise UnreadableFile(
+                f"{size / 1e6:.1f} MB is more than the limit of {options.max_page_bytes / 1e6:g} MB"
+                " (CITEWELL_INGEST__MAX_PAGE_BYTES)"
+            )
+        data = file.path.read_bytes()
+    except OSError as error:
+        raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
+    return _decode(data)
+
+
+def _decode(data: bytes) -> str:
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data and not wide:
+        raise UnreadableFile("is a binary file, not text")
+    try:
+        return data.decode("utf-16") if wide else data.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        name = "UTF-16" if wide else "UTF-8"
+        raise UnreadableFile(f"is not {name} text (byte {error.start})") from error
+
+
+class MarkdownFormat:
+    """A folder of Markdown files, or one file, without a site generator."""
+
+    kind = "markdown"
+
+    def recognises(self, root: Path) -> bool:
+        """Return whether there is any Markdown below `root`."""
+        return next(markdown_files(root), None) is not None
+
+    def home(self, root: Path) -> Path:
+        """Return the folder of the book."""
+        return root if root.is_dir() else root.parent
+
+    def files(self, root: Path) -> list[SourceFile]:
+        """List the Markdown files."""
+        return list(markdown_files(root))
+
+    def read(self, root: Path, options: IngestOptions) -> Book:
+        """Read every file as one page, its address the path without the ending."""
+        pages: list[Page] = []
+        skipped: list[SkippedFile] = []
+        for file in markdown_files(root, skipped):
+            with skip_on_error(file.name, skipped):
+                pages.append(_page(file, options))
+        name = root.stem if root.is_file() else root.resolve().name
+        return Book(title=name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+
+
+def _page(file: SourceFile, options: IngestOptions) -> Page:
+    parsed = parse_page(read_text(file, options), mdx=file.name.endswith(".mdx"))
+    site = (options.site_url or "").rstrip("/")
+    return Page(
+        source=file.name,
+        title=scalar(parsed.front_matter.get("title")) or parsed.heading or Path(file.name).stem,
+        part="",
+        url=f"{site}/{Path(file.name).with_suffix('').as_posix()}",
+        sections=parsed.sections,
+    )

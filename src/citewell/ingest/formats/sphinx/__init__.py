@@ -1,0 +1,1 @@
+"""Sphinx and Jupyter books: reStructuredText, MyST and notebooks, without Sphinx."""

@@ -1,0 +1,1 @@
+"""What a question means before anything is searched."""

@@ -1,0 +1,348 @@
+"""What a question names, told by its small words and by where its verb must stand."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from citewell.text.terms import STOPWORDS
+
+_VERB = "is|are|was|were|do|does|did|can|could|should|will|would|must|may|might|has|have|had"
+_ANY_VERB = re.compile(rf"\b(?:{_VERB})\b", re.I)
+_OPENING = re.compile(
+    r"\s*(?:(?:so|and|but|or|ok|okay|please|now|then|also|yes|no|well)\b[,\s]*)*"
+    r"(?:(?P<order>(?:(?:tell|show|give|explain|describe|define|compare|contrast|list|name|me|about)\b\s*)+)"
+    r"|(?:(?:in|on|at|to|for|by|from|with|of)\s+)?"
+    r"(?P<ask>what|which|whose|whom|who|where|when|why|how)\b(?:\s+(?:often|long|far|fast)\b)?"
+    rf"(?:(?P<short>['’]s\b)|\s+(?P<fronted>(?:[^\s,?]+\s+){{0,3}}?)(?P<verb>{_VERB})\b)?"
+    rf"|(?P<first>{_VERB})\b)?",
+    re.I,
+)
+_TOKEN = re.compile(r"[\w`/](?:[^\s,;:?!()\"“”]*[^\s,;:?!()\"“”.'’])?")
+_BE = ("is", "are", "was", "were", "'s", "’s")
+_READER = re.compile(r"\s*(?:i|you|we|one)\b", re.I)
+_EMPTY_IT = re.compile(r"\s*it\s+(?:takes?|costs?|\w+)\s+(?:(?:me|you|us|for \w+)\s+)?to\b", re.I)
+"""“How long does it take to …”: what is asked about begins after it."""
+_AND = re.compile(r"\s*(?:,|and|or|of)\s+(?:(?:an?|the)\s+)?", re.I)
+_SMALL_VERBS = (
+    "need",
+    "use",
+    "work",
+    "have",
+    "mean",
+    "make",
+    "get",
+    "give",
+    "know",
+    "say",
+    "want",
+    "do",
+)
+"""Verbs that carry no meaning to search by, and so end a run of words that do."""
+_ENDS_IN_VERB = re.compile(r"\b(?:do|mean|work|have|need|use)\W*$", re.I)
+"""“What does the speed of a fan do?”: all before it is who acts."""
+_ENDS_IN_PREPOSITION = re.compile(r"(\w+)\s+(?:on|for|of|from|by|with|in|to|at|as)\W*$", re.I)
+_LONGEST_TOPIC = 10
+_PARTICLES = ("off", "out", "up", "down", "over")
+"""Small words that may end a name, as in “safe torque off”."""
+
+_Run = list[re.Match[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A thing that a question names."""
+
+    start: int
+    end: int
+    """Where it stands in the question, its article left out."""
+    text: str
+    article: str = ""
+
+    @property
+    def full(self) -> str:
+        """The words with their article."""
+        return f"{self.article} {self.text}".strip()
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is written as names and identifiers are."""
+        return _is_name(self.text)
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it ends as plurals do."""
+        return _is_plural(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """A question taken apart."""
+
+    things: tuple[Phrase, ...]
+    """Everything it names, in order."""
+    topic: str
+    """What “it” means in the next question."""
+    clause: str
+    """All it says after the words that ask."""
+    acts: bool
+    """Whether something happens in it, so that “that” may mean the whole clause."""
+    whole: bool
+    """Whether it has a verb, so that it is a question and not a scrap of one."""
+    begin: int
+    """Where the words that ask end."""
+
+
+def parse_question(question: str) -> ParsedQuestion:
+    """Take a question apart."""
+    opening = _parse_opening(question)
+    if empty := _EMPTY_IT.match(question, opening.end):
+        opening = replace(opening, end=empty.end(), verb="", empty=True)
+    runs = _runs(question, opening.end)
+    clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
+    acts = bool(runs) and (_has_predicate(opening, runs[0]) or _is_built_on(question, opening))
+    reader = _READER.match(question, opening.end)
+    addressed = bool(reader)
+    has_subject = acts and bool(opening.verb) and not addressed
+    subjects = 1
+    if has_subject and opening.verb not in _BE and _ENDS_IN_VERB.search(question):
+        subjects = len(runs)
+    elif acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
+        runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
+    elif has_subject:
+        subjects = _subjects(question, runs)
+        *first, run = runs[:subjects]
+        length = _subject(question, run, be=opening.verb in _BE)
+        runs = [*first, run[:length], run[length + 1 :], *runs[subjects:]]
+    things = [_phrase(question, run) for run in map(_without_particle, runs) if run]
+    if opening.fronted:
+        clause = f"{opening.fronted.text} {clause}".strip()
+    topic = _join_phrases(question, things[:subjects] if has_subject else things)
+    if opening.fronted and not acts:
+        topic = _describe_choice(opening, question)
+    elif _is_statement(question, opening):
+        topic, acts = clause, True
+    return ParsedQuestion(
+        things=(opening.fronted, *things) if opening.fronted else tuple(things),
+        topic=topic or clause,
+        clause=clause,
+        acts=acts,
+        whole=acts or bool(opening.verb),
+        begin=opening.end,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """The words that ask: “At what rate does”, “Which planners are”, “Explain”."""
+
+    end: int
+    ask: str = ""
+    verb: str = ""
+    fronted: Phrase | None = None
+    """The thing asked for, where it is named between the question word and the verb."""
+    empty: bool = False
+    """Whether an “it” that means nothing stood in the subject's place."""
+
+
+def _parse_opening(question: str) -> _Opening:
+    found = _OPENING.match(question)
+    assert found is not None, "every part of the pattern may be empty"
+    if found["order"]:
+        return _Opening(found.end(), "what", "is")
+    ask = (found["ask"] or "").lower()
+    verb = (found["verb"] or found["first"] or found["short"] or "").lower()
+    fronted = found["fronted"] or ""
+    counted = bool(re.match(r"(?:many|much)\b", fronted, re.I))
+    named = re.sub(r"^(?:many|much)\s*", "", fronted, flags=re.I).split()
+    if any(word.lower() in STOPWORDS for word in named):
+        return _Opening(found.end("ask"), ask)
+    if not named or (ask == "how" and not counted):
+        return _Opening(found.end(), ask, verb)
+    text = " ".join(named)
+    start = question.index(text, found.start("fronted"))
+    return _Opening(found.end(), ask, verb, Phrase(start, start + len(text), text))
+
+
+def _runs(question: str, begin: int) -> list[_Run]:
+    """Split into runs of words that carry meaning."""
+    runs: list[_Run] = [[]]
+    end = begin
+    for token in _TOKEN.finditer(question, begin):
+        word = token[0].lower()
+        joined = not question[end : token.start()].strip()
+        end = token.end()
+        # “CAN” is a name, whatever “can” is.
+        small = re.split("['’]", word)[0] in STOPWORDS and not _is_acronym(token[0])
+        if small and not (word in _PARTICLES and joined and runs[-1]):
+            runs.append([])
+        elif joined:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    return [run for run in runs if run]
+
+
+def _has_predicate(opening: _Opening, subject: _Run) -> bool:
+    """Whether a verb or another predicate follows the first thing that is named."""
+    if not opening.verb:
+        return opening.ask in ("what", "who") or opening.empty
+    if opening.verb not in _BE:
+        return True
+    if opening.ask in ("where", "when"):
+        return subject[-1][0].endswith("ed")
+    return opening.ask in ("", "how", "why")
+
+
+def _is_built_on(question: str, opening: _Opening) -> bool:
+    """“What is the bridge built on?” names the bridge and what was done with it."""
+    is_what = opening.ask == "what" and not opening.fronted and opening.verb in _BE
+    done = _ENDS_IN_PREPOSITION.search(question)
+    # “made of” leaves no word behind that could be taken for what was done.
+    return is_what and done is not None and done[1].lower() not in STOPWORDS
+
+
+def _is_statement(question: str, opening: _Opening) -> bool:
+    """“My lamp is dark although it is plugged in, why?”: all of it is what is asked about."""
+    return not opening.ask and not opening.verb and bool(_ANY_VERB.search(question))
+
+
+def _describe_choice(opening: _Opening, question: str) -> str:
+    """Return “the fan that is best for a loft” for “Which fan is best for a loft?”."""
+    assert opening.fronted is not None, "only then there is something to describe"
+    said = question[opening.end :].strip(" ?.!")
+    whole = f"the {opening.fronted.text} that {opening.verb} {said}"
+    return whole if len(whole.split()) <= _LONGEST_TOPIC else f"the {opening.fronted.text}"
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 1 and word.isupper() and word.isalpha()
+
+
+def _small_verb_at(question: str, place: int) -> bool:
+    following = _TOKEN.search(question, place)
+    return following is not None and following[0].lower() in _SMALL_VERBS
+
+
+def _subjects(question: str, runs: list[_Run]) -> int:
+    """Return how many runs name who acts: two in “how do stocks and bonds differ”."""
+    together = len(runs) > 1 and _AND.fullmatch(question, runs[0][-1].end(), runs[1][0].start())
+    return 2 if together and len(runs[1]) > 1 else 1
+
+
+def _subject(question: str, run: _Run, *, be: bool) -> int:
+    """Return how many words the subject of “the depth camera measure” has."""
+    words = [token[0] for token in run]
+    if not be and _small_verb_at(question, run[-1].end()):
+        return len(words)
+    without_last = max(1, len(words) - 1)
+    if be or len(words[1:]) <= 1:
+        return without_last
+    if _is_plural(words[-1]):
+        return len(words) - 2
+    names = next((at for at, word in enumerate(words) if not _is_name(word)), 0)
+    followed_by_object = len(words) == names + 2 and not _article(question, run[0].start())
+    return names if names and followed_by_object else without_last
+
+
+def _without_particle(run: _Run) -> _Run:
+    return run[1:] if run and run[0][0].lower() in _PARTICLES else run
+
+
+def _phrase(question: str, run: _Run) -> Phrase:
+    start, end = run[0].start(), run[-1].end()
+    return Phrase(start, end, question[start:end], _article(question, start))
+
+
+def _join_phrases(question: str, things: list[Phrase]) -> str:
+    """Return the things as one, up to the next verb: “the focal length of a lens”."""
+    if not things:
+        return ""
+    end = things[0].end
+    for thing in things[1:]:
+        if _ANY_VERB.search(question, end, thing.start):
+            break
+        end = thing.end
+    return f"{things[0].article} {question[things[0].start : end]}".strip()
+
+
+def _article(question: str, at: int) -> str:
+    found = re.search(r"\b(a|an|the)\s+$", question[:at], re.I)
+    return found[1].lower() if found else ""
+
+
+def _is_name(text: str) -> bool:
+    return any(c.isupper() or c.isdigit() or c in "_/" for c in text)
+
+
+def _is_plural(text: str) -> bool:
+    return bool(re.search(r"[^siu]s$", text))
+
+
+_PLACES = {
+    "first": 0,
+    "former": 0,
+    "second": 1,
+    "latter": -1,
+    "third": 2,
+    "fourth": 3,
+    "fifth": 4,
+    "last": -1,
+}
+_ORDINAL = "first|second|third|fourth|fifth|last"
+CHOICE = re.compile(
+    r"\bthe (?:(?P<side>former|latter)"
+    rf"|(?P<place>{_ORDINAL})(?: (?:one|option|kind|type|of (?:them|these|those))\b"
+    r"|(?=\W*$|[,;?]| (?:is|are|was|were|do|does|did|has|have|can|will|would)\b)))",
+    re.I,
+)
+_JOINT = re.compile(
+    r"\s*(?:differs?\s+|different\s+|compared?\s+)?"
+    r"(?:,|,?\s*(?:and|or)|versus|vs\.?|from|with|to|than)\s+(?:an?|the)?\s*",
+    re.I,
+)
+_ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(.+)$", re.M)
+_ITEM_WORDS = 8
+_NAME_WORDS = 4
+"""What is longer says something, and is no name."""
+_SERIES = re.compile(
+    r"(?:\b(?:are|include|includes|namely|as)|:)\s+"
+    r"((?:[^\s,.;:]+\s){0,3}[^\s,.;:]+(?:,\s+(?:[^\s,.;:]+\s){0,3}[^\s,.;:]+)*"
+    r",?\s+(?:and|or)\s+(?:[^\s,.;:]+\s?){1,4})(?=[.;]|$)",
+    re.M,
+)
+
+
+def list_choices(question: str, answer: str = "") -> tuple[str, ...]:
+    """Return the things a question sets side by side; else those that its answer lists."""
+    named: list[str] = []
+    end = -1
+    for thing in parse_question(question).things:
+        gap = question[end : thing.start] if end >= 0 else ""
+        if named and not _JOINT.fullmatch(gap):
+            if len(named) > 1:
+                break
+            named = []
+        named.append(thing.full)
+        end = thing.end
+    return tuple(named) if len(named) > 1 else _list_items(answer)
+
+
+def _list_items(answer: str) -> tuple[str, ...]:
+    """Return the items of a list, or of a series such as “are one, two and three”."""
+    items = [re.split(r"[:–—]\s", item)[0] for item in _ITEM.findall(answer)]
+    if len(items) > 1:
+        return tuple(" ".join(item.split()[:_ITEM_WORDS]).rstrip(".") for item in items)
+    found = _SERIES.search(re.sub(r"\s*\[[\d, ]+\]", "", answer))
+    return tuple(re.split(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+", found[1])) if found else ()
+
+
+def resolve_choice(asked: str, options: Sequence[str]) -> str | None:
+    """Name what “the second one” is; nothing if the question chooses nothing of the options."""
+    found = CHOICE.search(asked)
+    place = _PLACES[(found["side"] or found["place"]).lower()] if found else 0
+    if not found or not options or place >= len(options):
+        return None
+    option = options[place].strip()
+    if len(option.split()) > _NAME_WORDS:
+        return f"{asked.rstrip('?. ')} ({option})?"
+    return asked[: found.start()] + option + asked[found.end() :]

@@ -1,0 +1,1 @@
+"""Everything kept in a database: conversations, feedback, API keys and running streams."""

@@ -1,0 +1,110 @@
+"""How good the passages used are, and what follows: the chat contract's measures and levels."""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from math import exp, log
+from statistics import fmean, geometric_mean
+
+import numpy as np
+
+from citewell.domain import PROVEN_VERDICTS, Claim, Confidence, ConfidenceLevel, Hit
+
+LEVELS: tuple[tuple[ConfidenceLevel, float, int], ...] = (
+    ("high", 0.85, 5),
+    ("medium", 0.75, 3),
+    ("low", 0.60, 1),
+)
+"""Level, least average similarity, least number of passages. One is enough for `low`, where the
+data model has two: a book says most things once."""
+MEDIUM_AVERAGE, LEAST_AVERAGE = LEVELS[1][1], LEVELS[-1][1]
+"""What passages of a medium answer have on average, and below what nothing is answered."""
+
+
+def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -> Confidence:
+    """Return the measures of the passages used, and the level that follows from them.
+
+    The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
+    any level.
+    """
+    scores = [hit.similarity for hit in hits]
+    # Rounding may leave the mean of equal scores just outside them, and below its level.
+    average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
+    level = confidence_level(average, len(hits), top_k)
+    return Confidence(
+        average_similarity=average,
+        min_similarity=min(scores, default=0.0),
+        max_similarity=max(scores, default=0.0),
+        num_chunks=len(hits),
+        chunk_diversity=_diversity(hits),
+        level=level,
+        should_answer=level != "insufficient",
+        answerability=answerability,
+    )
+
+
+def confidence_level(average: float, passages: int, top_k: int) -> ConfidenceLevel:
+    """Return the level of so many passages of `top_k` that are so similar on average."""
+    for name, least, count in LEVELS:
+        if average >= least and passages >= min(count, top_k):
+            return name
+    return "insufficient"
+
+
+def _diversity(hits: Sequence[Hit]) -> float:
+    if len(hits) <= 1:
+        return 0.0
+    vectors = np.array([hit.vector for hit in hits])
+    similarities = vectors @ vectors.T
+    pairs = similarities[np.triu_indices(len(hits), k=1)]
+    return float(min(1.0, max(0.0, 1.0 - pairs.mean())))
+
+
+FEATURES = ("answerable", "first", "agreed", "withheld")
+_SURE = 0.995
+"""No search is surer."""
+
+
+def correctness_of(
+    answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
+) -> float | None:
+    """Return the probability that an answer is right and supported; `None` if it proves nothing."""
+    features = features_of(answerability, hits, claims, withheld)
+    if features is None:
+        return None
+    bias, weights = _weights()
+    total = bias + sum(weights[name] * value for name, value in features.items())
+    supported = geometric_mean(max(claim.probability, 0.001) for claim in _proven(claims))
+    return round(supported / (1 + exp(-total)), 4)
+
+
+def features_of(
+    answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
+) -> dict[str, float] | None:
+    """Describe an answer by what search and verification know of it."""
+    proven = _proven(claims)
+    places = {hit.chunk.id: hit for hit in hits}
+    cited = [c.chunk_id for claim in proven for c in claim.citations if c.chunk_id in places]
+    if not cited:
+        return None
+    p = min(max(answerability, 1 - _SURE), _SURE)
+    main = places[cited[0]]
+    page = (main.chunk.chapter, main.chunk.section)
+    return {
+        "answerable": log(p / (1 - p)) / 4,
+        "first": float(main.rank == min(hit.rank for hit in hits)),
+        "agreed": fmean((hit.chunk.chapter, hit.chunk.section) == page for hit in hits),
+        "withheld": len(withheld) / (len(withheld) + len(proven)),
+    }
+
+
+def _proven(claims: Sequence[Claim]) -> list[Claim]:
+    return [claim for claim in claims if claim.verdict in PROVEN_VERDICTS and claim.citations]
+
+
+@lru_cache(maxsize=1)
+def _weights() -> tuple[float, dict[str, float]]:
+    file = resources.files("citewell.verify") / "fitted" / "correctness.json"
+    data = json.loads(file.read_text("utf-8"))
+    return data["bias"], data["weights"]

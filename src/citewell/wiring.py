@@ -1,0 +1,452 @@
+"""The composition root: settings to wired objects, and the only module that names them together."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from citewell.errors import BadSettings, DiskFull
+from citewell.models.embedder import GraniteEmbedder
+from citewell.models.registry import choose_embedder
+from citewell.ports import Answerer, Embedder, FeedbackStore, Judge, Library, Reranker, ThreadStore
+from citewell.private_files import make_private, touch_private
+from citewell.settings import Settings
+
+if TYPE_CHECKING:
+    from citewell.answer.models import ModelChain, ModelFactory
+    from citewell.answer.remote_model import DailySpend
+    from citewell.answer.replay import ReceiptService
+    from citewell.answer.shared_cache import SharedAnswerCache
+    from citewell.auth.key_cache import KeyCache
+    from citewell.auth.rate_limits import Limiter
+    from citewell.index.library import BaseLibrary
+    from citewell.index.qdrant_server import QdrantServer
+    from citewell.ingest.pipeline import Progress
+    from citewell.ingest.report import IngestReport
+    from citewell.options import AnswerOptions
+    from citewell.retrieve.calibration import Calibration
+    from citewell.retrieve.rerank import SentenceReranker
+    from citewell.retrieve.search import Searcher
+    from citewell.storage.database import Database
+    from citewell.storage.keys import SqlKeyStore
+    from citewell.storage.stream_log import StreamLog
+    from citewell.storage.threads import SqlThreadStore
+
+
+StatusCallback = Callable[[str], None]
+CACHE_KEY_SETTINGS = {
+    "embedder",
+    "embedding",
+    "model",
+    "search",
+    "answer",
+    "llm",
+    "books",
+    "workflows",
+}
+"""The settings by which an answer may differ."""
+
+
+def books_folder(settings: Settings) -> Path:
+    """Return the folder that holds the indexes, one folder a book."""
+    return settings.data_dir.expanduser() / "books"
+
+
+def build_embedder(settings: Settings, say: StatusCallback = lambda _: None) -> Embedder:
+    """Make the embedder; nothing is loaded yet.
+
+    Raises:
+        BadSettings: `CITEWELL_EMBEDDER` names none, or a setting that it needs is missing.
+    """
+    folder = settings.data_dir.expanduser() / "models"
+    embedded = GraniteEmbedder(folder, threads=settings.embed_threads, say=say)
+    return choose_embedder(settings.embedder, embedded, settings.embedding, folder)
+
+
+def build_calibration(settings: Settings, embedder: str) -> "Calibration":
+    """Read how scores are to be understood: as the operator fitted it, or as it ships."""
+    from citewell.retrieve.calibration import load_calibration
+
+    return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
+
+
+def build_index_server(settings: Settings) -> "QdrantServer | None":
+    """Return the server that holds the indexes, if there is one; nothing is sent yet.
+
+    Raises:
+        BadSettings: `CITEWELL_INDEX_URL` is no address.
+    """
+    if not settings.index_url:
+        return None
+    from citewell.index.qdrant_server import QdrantServer
+
+    return QdrantServer(settings.index_url.get_secret_value(), settings.index)
+
+
+def build_library(settings: Settings, embedder: str | None = None) -> "BaseLibrary":
+    """Open the shelf of books that `embedder` built, by default the one of the settings."""
+    embedder = embedder or build_embedder(settings).id
+    if server := build_index_server(settings):
+        from citewell.index.qdrant_library import ServerLibrary
+
+        return ServerLibrary(server, embedder=embedder, default=settings.book)
+    # The engine loads in milliseconds, but `citewell --help` needs none of it.
+    from citewell.index.library import DiskLibrary
+
+    return DiskLibrary(
+        books_folder(settings),
+        embedder=embedder,
+        default=settings.book,
+        most=settings.index.open_books,
+    )
+
+
+def ingest_book(
+    settings: Settings,
+    source: Path,
+    embedder: Embedder,
+    *,
+    book: str | None = None,
+    kind: str | None = None,
+    progress: "Progress" = lambda *_: None,
+) -> "IngestReport":
+    """Bring a book's index up to date, in the data folder and on the server if there is one."""
+    # Imported here: a moment's wait that `--help` need not have.
+    from citewell.ingest.pipeline import book_name, ingest
+
+    library = books_folder(settings)
+
+    def run() -> "IngestReport":
+        return ingest(
+            source,
+            library,
+            embedder,
+            book=book,
+            format=kind,
+            options=settings.ingest,
+            progress=progress,
+        )
+
+    server = build_index_server(settings)
+    if server is None:
+        return run()
+    from citewell.ingest.sync import ingest_shared
+
+    with closing(server):
+        return ingest_shared(server, library, book or book_name(source), embedder.id, run)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a running Citewell has."""
+
+    settings: Settings
+    embedder: Embedder
+    library: "BaseLibrary"
+    searcher: "Searcher"
+    threads: "SqlThreadStore"
+    answerer: Answerer
+    receipts: "ReceiptService"
+    workflows: Mapping[str, Answerer] = field(default_factory=dict)
+    """An answerer for each workflow, by its id."""
+    writers: tuple["ModelChain", ...] = ()
+    """All models that may be asked."""
+    shared: "SharedAnswerCache | None" = None
+    """What is remembered together with other processes."""
+
+    async def __aenter__(self) -> Self:
+        await self.threads.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        for writers in self.writers:
+            await writers.close()
+        await self.threads.close()
+        if self.shared:
+            await self.shared.close()
+        self.library.close()
+
+
+def build_spending(settings: Settings) -> "DailySpend":
+    """Make the account of what models cost in a day."""
+    from citewell.answer.remote_model import DailySpend
+
+    llm = settings.llm
+    folder = settings.data_dir.expanduser() / "spending"
+    return DailySpend(folder, tokens=llm.day_tokens, dollars=llm.day_dollars)
+
+
+def build_judge(settings: Settings) -> Judge:
+    """Make the judge that checks every claim."""
+    from citewell.models.cross_encoder import EntailmentModel
+    from citewell.verify.judge import LexicalJudge, TrainedJudge
+
+    if settings.answer.judge == "strict":
+        return LexicalJudge()
+    return TrainedJudge(EntailmentModel(threads=settings.embed_threads))
+
+
+def build_reranker(settings: Settings) -> Reranker:
+    """Make the model that reads questions and sentences together."""
+    from citewell.models.cross_encoder import CrossEncoder
+
+    return CrossEncoder(threads=settings.embed_threads)
+
+
+def build_searcher(
+    settings: Settings, embedder: Embedder, evidence: "SentenceReranker"
+) -> "Searcher":
+    """Make the search over any book."""
+    from citewell.retrieve.search import Searcher
+
+    calibration = build_calibration(settings, embedder.id)
+    return Searcher(embedder, evidence, calibration, settings.search)
+
+
+def build_workflows(
+    settings: Settings,
+    threads: ThreadStore,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> dict[str, Answerer]:
+    """Make an answerer for each workflow; `answering` makes one for a model, with options.
+
+    Raises:
+        BadSettings: a workflow names a model that does not exist.
+    """
+    from citewell.answer.no_context import NoContextAnswerer
+
+    made: dict[str, Answerer] = {}
+    for one in settings.workflows:
+        try:
+            answerer = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The workflow {one.id!r} cannot be used: {error}") from error
+        made[one.id] = NoContextAnswerer(answerer, threads, rag=one.rag_integration_enabled)
+    return made
+
+
+def build_per_book(
+    settings: Settings,
+    library: Library,
+    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+) -> Answerer:
+    """Make the answerer of all books, each as it is set for it.
+
+    Raises:
+        BadSettings: a book names a model that does not exist.
+    """
+    from citewell.answer.per_book import BookRouter
+
+    general = answering(None, settings.answer)
+    named: dict[str, Answerer] = {}
+    for one in settings.books:
+        try:
+            named[one.name] = answering(one.model, one.answering(settings.answer))
+        except BadSettings as error:
+            raise BadSettings(f"The book {one.name!r} cannot be served: {error}") from error
+    return BookRouter(general, named, library) if named else general
+
+
+def wire_services(
+    settings: Settings,
+    say: StatusCallback = lambda _: None,
+    *,
+    model: "tuple[str, ModelFactory] | None" = None,
+    cached: bool = False,
+) -> Services:
+    """Wire the service that the settings describe; `model` takes the place of theirs.
+
+    Only what is `cached` remembers answers: what is measured should be made.
+
+    Raises:
+        BadSettings: a setting names something that does not exist.
+    """
+    # Imported here: the agent stack takes seconds to load, and ingest does without it.
+    from citewell.answer.models import ModelChain, build_model_chain, single_model_chain
+    from citewell.answer.pipeline import Pipeline
+    from citewell.answer.replay import ReceiptService
+    from citewell.retrieve.rerank import SentenceReranker
+
+    embedder = build_embedder(settings, say)
+    library = build_library(settings)
+    evidence = SentenceReranker(build_reranker(settings))
+    searcher = build_searcher(settings, _with_embedding_cache(embedder, settings, cached), evidence)
+    threads = build_threads(settings)
+    spending = build_spending(settings)
+    chosen: dict[str, ModelChain] = {}
+    if model:
+        chosen[settings.model] = single_model_chain(*model, settings.llm)
+    judge = build_judge(settings)
+
+    def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
+        name = name or settings.model
+        if name not in chosen:
+            chosen[name] = build_model_chain(name, evidence, settings.llm, spending)
+        return Pipeline(library, searcher, judge, threads, chosen[name], options)
+
+    pipeline = build_per_book(settings, library, answering)
+    receipts = ReceiptService(library, searcher, judge, threads)
+    workflows = build_workflows(settings, threads, answering)
+    services = Services(
+        settings, embedder, library, searcher, threads, pipeline, receipts, workflows
+    )
+    services = replace(services, writers=tuple(chosen.values()))
+    return with_cache(services, chosen[settings.model].name) if cached else services
+
+
+def with_cache(services: Services, model: str) -> Services:
+    """Let answers be remembered, as far as the settings say."""
+    from citewell.answer.cache import CachedAnswerer
+
+    options = services.settings.cache
+    if not options.answers:
+        return services
+
+    shared = build_shared_answers(services.settings)
+    # Hosts that are set up in another way share nothing by mistake.
+    told = services.settings.model_dump_json(include=CACHE_KEY_SETTINGS)
+
+    def cached(answerer: Answerer, workflow: str = "") -> Answerer:
+        library, threads = services.library, services.threads
+        return CachedAnswerer(
+            answerer,
+            library,
+            threads,
+            model=model,
+            options=options,
+            shared=shared.with_scope(f"{told} {workflow}") if shared else None,
+        )
+
+    return replace(
+        services,
+        answerer=cached(services.answerer),
+        # Each remembers for itself: another workflow may have another model or instructions.
+        workflows={name: cached(one, name) for name, one in services.workflows.items()},
+        shared=shared,
+    )
+
+
+def build_shared_answers(settings: Settings) -> "SharedAnswerCache | None":
+    """Make what processes remember together, if there is a place for it; nothing is opened yet.
+
+    Raises:
+        BadSettings: `CITEWELL_REDIS_URL` cannot be used.
+    """
+    from citewell.answer.shared_cache import SharedAnswerCache
+
+    if not settings.redis_url:
+        return None
+    timeout, keep = settings.limits.redis_timeout_seconds, settings.cache.ttl_seconds
+    return SharedAnswerCache(settings.redis_url.get_secret_value(), timeout=timeout, keep=keep)
+
+
+def _with_embedding_cache(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:
+    from citewell.models.embedding_cache import CachedEmbedder
+
+    size = settings.cache.embeddings if cached else 0
+    return CachedEmbedder(embedder, size) if size else embedder
+
+
+THREADS, STREAMS = "threads.db", "streams.db"
+MIN_FREE_BYTES = 5_000_000
+"""Bytes that have to be free for conversations to be stored."""
+
+
+def build_threads(settings: Settings) -> "SqlThreadStore":
+    """Make the store of conversations; nothing is opened yet."""
+    from citewell.storage.threads import SqlThreadStore
+
+    threads = settings.threads
+    return SqlThreadStore(_database(settings), pool_size=threads.pool_size, rules=threads.rules)
+
+
+def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
+    """Make the store of what readers think, in the database of the conversations."""
+    from citewell.storage.feedback import SqlFeedbackStore
+
+    return SqlFeedbackStore(threads)
+
+
+def build_keys(settings: Settings) -> "SqlKeyStore":
+    """Make the store of keys; nothing is opened yet."""
+    from citewell.storage.keys import SqlKeyStore
+
+    return SqlKeyStore(_database(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControl:
+    """What decides who may come in, and how often."""
+
+    cached_keys: "KeyCache"
+    limiter: "Limiter"
+
+
+def build_access(settings: Settings) -> AccessControl:
+    """Make the keys and limits of a service; nothing is opened yet.
+
+    Raises:
+        BadSettings: `CITEWELL_REDIS_URL` cannot be used.
+    """
+    from citewell.auth.key_cache import KeyCache
+    from citewell.auth.rate_limits import Limiter
+
+    redis = settings.redis_url.get_secret_value() if settings.redis_url else None
+    cached_keys = KeyCache(build_keys(settings), settings.access.refresh_seconds)
+    return AccessControl(cached_keys, Limiter(settings.limits, redis))
+
+
+def build_stream_log(settings: Settings) -> "StreamLog":
+    """Make the place where running streams are kept; nothing is opened yet."""
+    from citewell.storage.stream_log import StreamLog
+
+    # A file of its own: what lives for minutes should not wait for what is kept for good.
+    return StreamLog(_database(settings, STREAMS))
+
+
+def build_databases(settings: Settings) -> "tuple[Database, ...]":
+    """Make every database that has tables of Citewell; nothing is opened yet."""
+    from citewell.storage.database import Database
+
+    urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
+    return tuple(Database(url, pool_size=0) for url in urls)
+
+
+def check_space(settings: Settings) -> None:
+    """See that conversations can be stored in the data folder, if they are stored there.
+
+    Raises:
+        DiskFull: the disk is full, or nothing there can be written.
+    """
+    if settings.database_url:
+        return
+    folder = settings.data_dir.expanduser()
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise DiskFull(f"{folder} cannot be read: {error.strerror}.") from error
+    if free < MIN_FREE_BYTES:
+        raise DiskFull(f"{folder} has {free} bytes left.")
+    if not os.access(folder / THREADS, os.W_OK):
+        raise DiskFull(f"{folder / THREADS} cannot be written.")
+
+
+def _database(settings: Settings, name: str = THREADS) -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
+    folder = settings.data_dir.expanduser()
+    try:
+        make_private(folder)
+    except OSError as error:
+        raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
+    touch_private(folder / name)
+    return f"sqlite+aiosqlite:///{folder / name}"

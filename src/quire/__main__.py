@@ -1,3 +1,0 @@
-from quire.cli import main
-
-main()

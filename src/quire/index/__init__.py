@@ -1,7 +1,0 @@
-"""Vectors in, hits out."""
-
-import os
-
-# From 1.31 on, onnxruntime keeps a number for this machine in the home folder and sends what it is
-# used for to its makers, unless it is told not to before it is loaded. Quire calls nobody.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251 - set, not read

@@ -1,1 +1,0 @@
-"""Reading prose: where sentences begin and end, which words carry meaning, what markup hides."""

@@ -1,1 +1,0 @@
-"""What the service tells its operator about itself."""

@@ -1,0 +1,45 @@
+"""A workflow whose book goes away while it answers."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from citewell.answer.no_context import NoContextAnswerer
+from citewell.domain import Question
+from citewell.errors import CitewellError, EmbedderUnreachable, ModelTimedOut
+from citewell.events import Event, Retrieved, Started
+from citewell.wiring import Services
+from tests.verify.samples import SURE
+
+QUESTION = Question(text="Why?", contract="workflow")
+
+
+class Breaks:
+    """An answerer that gets so far and no further."""
+
+    def __init__(self, error: CitewellError, *events: Event) -> None:
+        self._error = error
+        self._events = events
+
+    async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
+        for event in self._events:
+            yield event
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "answerer",
+    [
+        Breaks(EmbedderUnreachable("gone"), Started("t", "a"), Retrieved("Why?", (), SURE)),
+        Breaks(ModelTimedOut("slow")),
+    ],
+    ids=["the answer had begun", "not the book but the model"],
+)
+async def test_what_is_no_lack_of_the_book_or_comes_too_late_stays_an_error(
+    tiny: Services, answerer: Breaks
+) -> None:
+    events = NoContextAnswerer(answerer, tiny.threads, rag=True).answer(QUESTION)
+
+    with pytest.raises(CitewellError):
+        async for _ in events:
+            pass
