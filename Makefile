@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 UV := $(BIN)/uv
+# Tests wait for other processes half of the time.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 export CITEWELL_DATA_DIR ?= .citewell
 
 .DEFAULT_GOAL := help
@@ -19,7 +21,7 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 
 test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 
 coverage: $(DEV) services ## every test, with what it leaves untested; tracing takes a third more time
 	$(BIN)/pytest --cov -q

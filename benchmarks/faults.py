@@ -55,7 +55,7 @@ FAULTS = {
 
 
 async def asked(data: Path, reply: Reply | None, model: str) -> tuple[str, str, float]:
-    """Give the status, what the reader is told, and the seconds that it took."""
+    """Return the status, what the reader is told, and the seconds that it took."""
     with ChatServer(reply or Reply()) as server:
         url = server.url if reply else "http://127.0.0.1:9/v1"
         tools = "yes" if reply and reply.tool_calls else "no"
@@ -92,7 +92,7 @@ async def measure(data: Path, table: Table) -> None:
 
 
 def seconds(command: list[str], settings: Mapping[str, str]) -> float:
-    """Give the CPU seconds of a command in a fresh process, the least of three."""
+    """Return the CPU seconds of a command in a fresh process, the least of three."""
 
     def run() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -26,13 +26,13 @@ ASKED = 1000
 
 
 def resident() -> float:
-    """Give the resident memory of this process in MB."""
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def installed() -> list[tuple[str, float]]:
-    """Give the size in MB of each package that Citewell's environment has."""
+    """Return the size in MB of each package that Citewell's environment has."""
     sizes = []
     for one in importlib.metadata.distributions():
         files = [Path(str(one.locate_file(f))) for f in one.files or ()]

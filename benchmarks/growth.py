@@ -113,7 +113,7 @@ def _chunk(number: int, size: int, text: str) -> Chunk:
 
 
 def cpu_seconds(pid: int | str = "self") -> float:
-    """Give the processor time of a process and its threads."""
+    """Return the processor time of a process and its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

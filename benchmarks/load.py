@@ -75,13 +75,13 @@ def distinct(count: int, start: int) -> list[str]:
 
 
 def resident(pid: int) -> float:
-    """Give the resident memory of a process in MB."""
+    """Return the resident memory of a process in MB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def cpu_seconds(pid: int) -> float:
-    """Give the processor time that a process has taken."""
+    """Return the processor time that a process has taken."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

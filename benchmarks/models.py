@@ -79,7 +79,7 @@ def sample() -> list[GoldenQuestion]:
 
 
 async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
-    """Give the answers; a question whose model failed has none."""
+    """Return the answers; a question whose model failed has none."""
     results = []
     for question in questions:
         with suppress(ModelError):
@@ -184,7 +184,7 @@ def written(variant: Variant, result: GoldenResult) -> str:
 def variants(
     services: Services, name: str, kept: Path, seconds: float = 1e9
 ) -> tuple[Remembering, list[Variant]]:
-    """Give the ways of answering."""
+    """Return the ways of answering."""
     (writers,) = services.writers
     outside, embedded = writers.each
     model = Remembering(outside.model_factory(None), kept, seconds)  # type: ignore[arg-type]

@@ -101,7 +101,7 @@ async def append_time(store: SqlThreadStore, thread_id: str) -> float:
 
 
 async def measure_append(store: SqlThreadStore) -> tuple[float, float]:
-    """Give the median seconds of an append to a short thread, and to a long one."""
+    """Return the median seconds of an append to a short thread, and to a long one."""
     await fill(store, "long", LONG)
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(ROUNDS):
@@ -114,7 +114,7 @@ async def measure_append(store: SqlThreadStore) -> tuple[float, float]:
 
 
 async def measure_answer(store: SqlThreadStore) -> tuple[float, float, float]:
-    """Give the median seconds that one answer spends in the store, its transactions and queries."""
+    """Return the median seconds of one answer in the store, its transactions and its queries."""
     counts = {"commit": 0, "query": 0}
 
     def commit(_: object) -> None:

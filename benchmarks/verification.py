@@ -71,7 +71,7 @@ def answers() -> list[Said]:
 
 
 async def ask(data: Path, judge: Judge, said: Said, pause: float) -> tuple[float, float]:
-    """Give the seconds to the first sentence that is decided, and those to the end."""
+    """Return the seconds to the first sentence that is decided, and those to the end."""
     services = build_services(data, model=lambda _: streams(said.words, pause), judge=judge)
     async with services:
         begun, first = time.perf_counter(), 0.0

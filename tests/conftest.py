@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,10 @@ _BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("steady", derandomize=True, **_BUSY)
 settings.register_profile("search", max_examples=2000, print_blob=True, **_BUSY)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# A shell without job control starts what runs in the background with Ctrl-C ignored, and every
+# process that a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
 

@@ -27,7 +27,7 @@ BOUND = 120.0
 
 
 def require_qdrant() -> Path:
-    """Give the server's binary; fetched once, and skipped loudly where that is not possible."""
+    """Return the server's binary; fetched once, and skipped loudly where that is not possible."""
     binary = WORKSHOP / "package" / "bin" / "qdrant"
     if not binary.exists():
         _fetch()

@@ -15,7 +15,7 @@ PAGES = {"index.md": "# One\n\nA lens.\n", "two.md": "# Two\n\nA lamp.\n"}
 
 
 def said(page: str, language: str) -> str:
-    """Give the example of a page."""
+    """Return the example of a page."""
     found = re.search(rf"```{language}\n(.+?)```", (DOCS / page).read_text("utf-8"), re.S)
     assert found
     return found[1]

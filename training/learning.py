@@ -63,7 +63,7 @@ def learn(
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Give the share of pairs of a right and a wrong one that are in order."""
+    """Return the share of pairs of a right and a wrong one that are in order."""
     ranks = scores.argsort().argsort() + 1.0
     positive = labels.sum()
     negative = len(labels) - positive

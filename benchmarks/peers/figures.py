@@ -33,7 +33,7 @@ class Measured:
     lines: int
 
     def right(self, first: int) -> float:
-        """Give the share of questions with a right page among the `first` passages."""
+        """Return the share of questions with a right page among the `first` passages."""
         pairs = zip(self.found, self.gold, strict=True)
         return fmean(not gold.isdisjoint(found[:first]) for found, gold in pairs)
 
@@ -52,7 +52,7 @@ def quality(one: Measured) -> list[Figure]:
 
 
 def reading(one: Measured) -> str:
-    """Give the share of a question's processor time that goes into reading what was found."""
+    """Return the share of a question's processor time that goes into reading what was found."""
     return f"{one.reading_cpu_s / sum(one.cpu_seconds):.0%}" if one.reading_cpu_s else "–"
 
 
@@ -86,7 +86,7 @@ def rows(measured: Sequence[Measured]) -> list[list[str]]:
 
 
 def shown(measured: Sequence[Measured], title: str) -> Table:
-    """Give the table for a terminal."""
+    """Return the table for a terminal."""
     table = Table("", *(one.name for one in measured), title=title)
     for row in rows(measured):
         table.add_row(*row)
@@ -94,14 +94,14 @@ def shown(measured: Sequence[Measured], title: str) -> Table:
 
 
 def markdown(measured: Sequence[Measured]) -> str:
-    """Give the table for a page."""
+    """Return the table for a page."""
     head = ["", *(one.name for one in measured)]
     lines = [head, ["---"] * len(head), *rows(measured)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def installed_mb(environment: Path) -> float:
-    """Give the size of the packages of an environment, without what every environment has."""
+    """Return the size of the packages of an environment, without what every environment has."""
     (packages,) = environment.glob("lib/python*/site-packages")
     kept = [
         path

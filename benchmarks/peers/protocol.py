@@ -35,13 +35,13 @@ def counted(part: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cpu_seconds() -> float:
-    """Give the processor time of this process, its threads and its finished children."""
+    """Return the processor time of this process, its threads and its finished children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def peak_mb() -> float:
-    """Give the most memory that this process has had.
+    """Return the most memory that this process has had.
 
     Not by `getrusage`: what it says is inherited, and begins with the peak of whoever started us.
     """

@@ -101,7 +101,7 @@ def write_pages(source: Path, out: Path, limit: int | None) -> set[str]:
 
 
 def environment(peer: Peer, kept: Path) -> Path:
-    """Give the environment of a peer, made unless an earlier run has made it."""
+    """Return the environment of a peer, made unless an earlier run has made it."""
     lock = ROOT / "requirements.lock"
     parts = (lock.read_text("utf-8"),) if peer is CITEWELL else (*peer.first, *peer.packages)
     version = hashlib.sha256("\n".join((sys.version, *parts)).encode()).hexdigest()[:12]

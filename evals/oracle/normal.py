@@ -1,20 +1,13 @@
-"""What differs between two runs, or by the product's name alone, is replaced by placeholders."""
+"""What differs between two runs is replaced by placeholders."""
 
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-NAMES = ("quire", "citewell")
-KEYS = ("qk", "cw")
-WORD = "product"
-"""Stands for every name that the product has or had."""
 DIGITS = 4
 """To how many digits figures are compared: another order of additions changes the sixteenth."""
 
-# Within words such as “acquire” it is no name.
-_NAME = re.compile(rf"(?<![A-Za-z])(?i:{'|'.join(NAMES)})(?![a-z])")
-_KEY = re.compile(rf"\b(?:{'|'.join(KEYS)})_((?:pub_)?)([\w-]{{43}}|…|\.\.\.)?")
 # Ids of version 5 are worked out from what they name, and stay.
 _ID = re.compile(
     r"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[1467][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|call_[0-9a-f]{32})\b"
@@ -24,22 +17,13 @@ _PLAIN = (
     (_TIME, "<time>"),
     (re.compile(r"\breq_[0-9a-f]{32}\b"), "<request>"),
     (re.compile(r"\bkey_[0-9a-f]{12}\b"), "<key>"),
+    (re.compile(r"\bcw_(pub_)?[\w-]{43}"), r"<secret \1>"),
     (re.compile(r"(127\.0\.0\.1|localhost):\d+"), r"\1:<port>"),
 )
 _MEASURED = re.compile(
     r"(_ms|_seconds|^seconds|[rR]esponse_?[tT]ime|^created|^bytes|^x-request-id|^date)$"
 )
 _CONSOLE = re.compile(r"\b\d[\d.,]*(?= (?:MB|GB free|ms|s\.|seconds)(?:\W|$))")
-
-
-def neutral(text: str) -> str:
-    """Return a text with the product's name, in any case, replaced by a word that stays."""
-    return _KEY.sub(r"<key-prefix>\1", _NAME.sub(_same_case, text))
-
-
-def _same_case(found: re.Match[str]) -> str:
-    name = found[0]
-    return WORD.upper() if name.isupper() else WORD.title() if name[0].isupper() else WORD
 
 
 class Normal:
@@ -57,7 +41,7 @@ class Normal:
             text = text.replace(path, name)
         for pattern, placeholder in _PLAIN:
             text = pattern.sub(placeholder, text)
-        return neutral(_ID.sub(self._numbered, text))
+        return _ID.sub(self._numbered, text)
 
     def console(self, text: str) -> list[str]:
         """Return the lines of what a command printed, with durations and sizes replaced, too."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
-from evals.oracle.normal import Normal, neutral, unwrapped
+from evals.oracle.normal import Normal, unwrapped
 from evals.oracle.product import BOOKS, COMMAND, REPOSITORY, SAMPLE, Product, is_dev
 from evals.oracle.standin import WIDTH
 
@@ -104,7 +104,7 @@ def openapi_records(document: dict[str, Any]) -> dict[str, Any]:
 def metrics_of(text: str) -> dict[str, Any]:
     """Return the name, kind, help and labels of every figure; the counts themselves differ."""
     found: dict[str, dict[str, Any]] = {}
-    for line in neutral(text).splitlines():
+    for line in text.splitlines():
         if line.startswith("# "):
             _, what, name, said = line.split(" ", 3)
             found.setdefault(name, {"labels": {}})[what.lower()] = said
@@ -124,7 +124,7 @@ def help_records(product: Product) -> dict[str, Any]:
     def visit(command: tuple[str, ...]) -> None:
         out = product.run(*command, "--help").out
         name = " ".join(command) or "-"
-        texts[name] = [neutral(line) for line in unwrapped(out)]
+        texts[name] = unwrapped(out)
         options[name] = [found[0] for line in texts[name] if (found := _OPTION.match(line))]
         for below in re.findall(r"^  (\S+)", out.partition("\nCommands:\n")[2], re.M):
             visit((*command, below))
@@ -165,7 +165,7 @@ def sqlite_record(product: Product) -> dict[str, Any]:
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
             rows = database.execute("select name, sql from sqlite_master where sql is not null")
             found[str(path.relative_to(product.data))] = {
-                neutral(name): neutral(" ".join(sql.split())) for name, sql in rows
+                name: " ".join(sql.split()) for name, sql in rows
             }
         database.close()
     return found
@@ -193,8 +193,8 @@ def postgres_record(product: Product) -> dict[str, Any]:
     finally:
         server.cleanup()
     rows = {
-        # In the order of the neutral names, and without the rules that psql draws.
-        name: sorted(" ".join(neutral(line).split()) for line in lines if not _RULE.match(line))
+        # Without the rules that psql draws.
+        name: sorted(" ".join(line.split()) for line in lines if not _RULE.match(line))
         for name, lines in tables.items()
     }
     return rows | {"version": upgraded.rpartition(": ")[2].split("\n")}

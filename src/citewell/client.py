@@ -62,7 +62,7 @@ class Citewell:
         await self.close()
 
     async def close(self) -> None:
-        """Give back files and connections."""
+        """Close files and connections."""
         await self._services.__aexit__(None, None, None)
 
     async def ask(

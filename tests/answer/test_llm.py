@@ -54,7 +54,7 @@ async def ask(services: Services, text: str, thread: str | None = None) -> Answe
 
 
 async def standalone(services: Services) -> str:
-    """Give the follow-up as it was searched for."""
+    """Return the follow-up as it was searched for."""
     async with services:
         first = await ask(services, FIRST)
         later = await ask(services, FOLLOW_UP, first.thread_id)

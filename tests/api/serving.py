@@ -21,7 +21,7 @@ PROMPT = AccessOptions(refresh_seconds=0)
 
 
 def with_settings(services: Services, **changes: Any) -> Services:
-    """Give the services with other settings, and keys that are noticed at once."""
+    """Return the services with other settings, and keys that are noticed at once."""
     settings = services.settings.model_copy(update={"access": PROMPT, **changes})
     return replace(services, settings=settings)
 

@@ -32,7 +32,7 @@ def services(tiny_copy: Path) -> Services:
 
 
 async def doors(client: httpx.AsyncClient, thread: str, answer: str, session: str | None) -> set:
-    """Give the statuses of every way to a conversation and its answer."""
+    """Return the statuses of every way to a conversation and its answer."""
     reads = [
         f"/threads/{thread}",
         f"/threads/{thread}/messages",

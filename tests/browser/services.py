@@ -90,7 +90,7 @@ class Script:
     pieces: tuple[str, ...]
     before: Callable[[int], Awaitable[object]] = lambda _: asyncio.sleep(0)
     checked: Callable[[int, Claim], Claim] = lambda _, claim: claim
-    """Gives what the check made of a piece; by default it states nothing."""
+    """Returns what the check made of a piece; by default it states nothing."""
 
 
 class Scripted:

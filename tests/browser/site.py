@@ -71,7 +71,7 @@ def plain_site(data: Path, folder: Path, server: str, key: str) -> None:
 
 
 def policy(server: str) -> str:
-    """Give the Content-Security-Policy that the documentation recommends, for one server."""
+    """Return the Content-Security-Policy that the documentation recommends, for one server."""
     said = re.search(
         r"```text\nContent-Security-Policy: (.+?)\n```", EMBEDDING.read_text("utf-8"), re.S
     )

@@ -26,7 +26,7 @@ CHAT = f"//script[@type='module' and @src='{SERVER}/widget.js' and @data-key='{K
 
 
 def with_plugin(line: str) -> dict[str, str]:
-    """Give the sample book with one more line in its configuration."""
+    """Return the sample book with one more line in its configuration."""
     files = sample_files()
     config = files["docusaurus.config.ts"]
     files["docusaurus.config.ts"] = config.replace("  presets: [", f"  {line}\n  presets: [", 1)

@@ -44,7 +44,7 @@ HARMLESS = {
 
 
 def hostile() -> dict[str, str]:
-    """Give the answers by their names."""
+    """Return the answers by their names."""
     found: list[dict[str, Any]] = json.loads(CORPUS.read_text("utf-8"))
     return {one["name"]: one.get("answer") or one["repeat"][0] * one["repeat"][1] for one in found}
 

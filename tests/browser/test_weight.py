@@ -100,7 +100,7 @@ async def test_no_frame_is_late_while_a_long_answer_streams(
 
 
 def tasks(trace: Path) -> list[float]:
-    """Give the milliseconds of work in each task of the page's own thread.
+    """Return the milliseconds of work in each task of the page's own thread.
 
     Counted is the time on the processor: what else a busy machine does is not the page's fault.
     """

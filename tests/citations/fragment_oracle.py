@@ -53,7 +53,7 @@ class Browser:
         return None
 
     def _start(self, wanted: Directive, place: int) -> tuple[int, int, int] | None:
-        """Gives where the words begin and end, and where to go on; -1 if the prefix misleads."""
+        """Returns where the words begin and end, and where to go on; -1 if the prefix misleads."""
         must_end = bool(wanted.end) or not wanted.suffix
         if not wanted.prefix:
             found = self._term(wanted.start, place, begins=True, ends=must_end)

@@ -34,6 +34,19 @@ def test_weights_that_were_changed_are_not_called_checked(citewell: Citewell, da
     assert "damaged; delete that folder to make it again" in _line(run.stdout, "embedder")
 
 
+def test_a_folder_of_another_name_is_told_and_not_read(
+    citewell: Citewell, data: Path, tmp_path: Path
+) -> None:
+    citewell("keys", "create", "website", data=data)
+    other = data.rename(tmp_path / ".former")
+
+    run = citewell("doctor", data=data)
+
+    assert run.returncode == 1
+    assert f"{other} is not read" in _line(run.stdout, "other data folder")
+    assert f"set CITEWELL_DATA_DIR={other}" in run.stdout
+
+
 def test_a_damaged_database_is_named_with_what_is_wrong(citewell: Citewell, data: Path) -> None:
     citewell("keys", "create", "website", data=data)
     database = data / "threads.db"

@@ -31,7 +31,7 @@ ROW = {
 
 
 class Sayings:
-    """Gives each claim the probability it was told."""
+    """Returns each claim the probability it was told."""
 
     id = "sayings@1"
     threshold = 0.7

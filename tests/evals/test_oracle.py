@@ -5,23 +5,8 @@ from pathlib import Path
 from uuid import UUID, uuid4, uuid5
 
 from evals.oracle.compare import differences, report
-from evals.oracle.normal import Normal, events, neutral, unwrapped
+from evals.oracle.normal import Normal, events, unwrapped
 from evals.oracle.records import kinds_of, metrics_of, openapi_records
-
-
-def test_the_products_name_makes_no_difference_in_any_case_or_place() -> None:
-    old = "Quire reads quire.toml, QUIRE_BOOK and <quire-chat>; QuireError, quire_answers_total"
-    new = old.replace("quire", "citewell").replace("Quire", "Citewell").replace("QUIRE", "CITEWELL")
-
-    assert neutral(old) == neutral(new)
-    assert "quire" not in neutral(old).lower()
-    assert neutral("qk_pub_" + "x" * 43) == neutral("cw_pub_" + "y" * 43)
-
-
-def test_words_that_hold_the_name_are_left_alone() -> None:
-    text = "Acquire what is required, and inquire; squires and antiquires do not quirely"
-
-    assert neutral(text) == text
 
 
 def test_what_each_run_makes_anew_is_replaced_and_what_is_worked_out_stays() -> None:
@@ -78,14 +63,14 @@ def test_events_are_read_in_order_and_comments_are_not() -> None:
 
 def test_figures_are_recorded_without_their_counts() -> None:
     def text(count: int) -> str:
-        said = "# HELP quire_x_total Things\n# TYPE quire_x_total counter\n"
-        return f'{said}quire_x_total{{a="b"}} {count}\n'
+        said = "# HELP citewell_x_total Things\n# TYPE citewell_x_total counter\n"
+        return f'{said}citewell_x_total{{a="b"}} {count}\n'
 
     found = metrics_of(text(1))
 
     assert found == metrics_of(text(2))
     assert found == {
-        "product_x_total": {"help": "Things", "type": "counter", "labels": {"a": ["b"]}}
+        "citewell_x_total": {"help": "Things", "type": "counter", "labels": {"a": ["b"]}}
     }
 
 

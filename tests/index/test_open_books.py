@@ -48,7 +48,7 @@ def _link(source: str, target: str) -> None:
 
 
 def held() -> set[str]:
-    """Give the books whose files this process has mapped or open."""
+    """Return the books whose files this process has mapped or open."""
     gc.collect()
     files = [MAPS.read_text(), *(str(one.readlink()) for one in _descriptors())]
     return {name for text in files for name in re.findall(r"/many0/books/(book-\d+)/", text)}

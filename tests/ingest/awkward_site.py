@@ -130,7 +130,7 @@ La suite.
 
 
 def awkward_site(trailing_slash: bool | None) -> Files:
-    """Give the files of the site."""
+    """Return the files of the site."""
     slash = "" if trailing_slash is None else f"trailingSlash: {str(trailing_slash).lower()},"
     french = "i18n/fr/docusaurus-plugin-content-docs"
     return {

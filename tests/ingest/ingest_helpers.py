@@ -97,5 +97,5 @@ def chunks(library: Path) -> list[Chunk]:
 
 
 def texts(library: Path) -> list[str]:
-    """Give the text of every chunk of the book that `ingest_lamps` read last."""
+    """Return the text of every chunk of the book that `ingest_lamps` read last."""
     return [chunk.text for chunk in chunks(library)]

@@ -167,7 +167,7 @@ def of_responses(rows: Sequence[dict], p: np.ndarray) -> dict[str, float]:
 
 
 def best_cut(rows: Sequence[dict], p: np.ndarray) -> float:
-    """Give the threshold with the highest balanced accuracy, every source counting alike."""
+    """Return the threshold with the highest balanced accuracy, every source counting alike."""
     y, weight = labels_of(rows), weights_of(rows)
     cuts = np.arange(0.05, 0.95, 0.01)
     scores = [(weight * ((p >= cut) == (y == 1))).sum() for cut in cuts]

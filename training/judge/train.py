@@ -56,7 +56,7 @@ def loss_of(outputs: torch.Tensor, batch: list[dict]) -> torch.Tensor:
 
 
 def outputs_of(encoder: PairEncoder, tokenizer: Tokenizer, rows: list[dict]) -> np.ndarray:
-    """Give the log-probabilities of the three labels for each row."""
+    """Return the log-probabilities of the three labels for each row."""
     encoder.eval()
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]["claim"]) + len(rows[i]["evidence"]))
     found = np.zeros((len(rows), 3), np.float32)

@@ -100,7 +100,7 @@ def part_of(document: str) -> str:
 
 
 def answering(own: list[Sentence], answer: str) -> list[Sentence]:
-    """Give the sentences that hold (the beginning of) an answer."""
+    """Return the sentences that hold (the beginning of) an answer."""
     start = " ".join(strip_inline_markup(answer).split())[:40].strip()
     return [s for s in own if start and start in s.text]
 

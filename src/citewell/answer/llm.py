@@ -20,7 +20,7 @@ from citewell.text.terms import TermStatistics
 HELPER_TIMEOUT = 15.0
 """Seconds: what takes longer is done the local way, for a reader is waiting."""
 AskModel = Callable[[str], Awaitable[str]]
-"""Gives a model a text, under instructions that it has, and its reply."""
+"""Returns a model a text, under instructions that it has, and its reply."""
 
 
 class LlmHelper:

@@ -33,7 +33,7 @@ from citewell.text.terms import TermStatistics
 
 MILLION = 1_000_000
 Price = Callable[[int, int], float | None]
-"""Gives the dollars for so many tokens read and written; `None` where nobody knows."""
+"""Returns the dollars for so many tokens read and written; `None` where nobody knows."""
 
 
 async def noop() -> None:
@@ -49,7 +49,7 @@ class ModelHandle:
     """Whether it is known to call tools."""
     price: Price
     close: Callable[[], Awaitable[object]] = noop
-    """Gives its connections back."""
+    """Closes its connections."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What every request says besides."""
 
@@ -204,7 +204,7 @@ def _litellm_price(litellm: Any, model: str) -> Price:
 
 LOG = logging.getLogger("citewell.answer")
 ModelFactory = Callable[[TermStatistics], Model]
-"""Gives the model for one book."""
+"""Returns the model for one book."""
 BACKOFF = ModelRetryBackoffSettings(initial_delay=0.5, max_delay=8.0, multiplier=2.0, jitter=True)
 
 
@@ -222,7 +222,7 @@ class AnswerModel:
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     extra: Mapping[str, Any] = field(default_factory=dict)
     close: Callable[[], Awaitable[object]] = noop
-    """Gives its connections back."""
+    """Closes its connections."""
 
     def open(self, statistics: TermStatistics, budget: Budget) -> Model:
         """Return the model for one answer about one book."""
@@ -277,7 +277,7 @@ class ModelChain:
             raise ModelUnavailable(f"No model of {self.name!r} can be used right now.")
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Close all connections."""
         for writer in self.each:
             await writer.close()
 

@@ -81,7 +81,7 @@ class SharedAnswerCache:
         return scoped
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close all connections."""
         await self._redis.aclose()
 
     async def find(self, key: object) -> CachedAnswer | None:

@@ -100,7 +100,7 @@ class Limiter:
             raise LimitsUnavailable("Redis does not answer.")
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close all connections."""
         if self._redis:
             await self._redis.bridge.get_connection().aclose()  # type: ignore[attr-defined]
 

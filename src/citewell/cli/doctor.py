@@ -55,6 +55,8 @@ def run_checks(settings: Settings) -> Iterator[Finding]:
     """Look at everything Citewell depends on."""
     yield Finding("version", True, f"Citewell {__version__}, Python {platform.python_version()}")
     yield _data_folder(settings)
+    if (older := _unread_folder(settings)) is not None:
+        yield older
     yield _run_check("embedder", lambda: _embedder(settings))
     yield _run_check("reader", _reader)
     yield _run_check("confidence", lambda: _confidence(settings))
@@ -82,6 +84,19 @@ def _data_folder(settings: Settings) -> Finding:
     free = shutil.disk_usage(existing).free
     said = f"{folder} ({free / 1e9:.1f} GB free)"
     return Finding("data folder", free > LOW_SPACE, said, "Free some space: 0.5 GB are needed.")
+
+
+def _unread_folder(settings: Settings) -> Finding | None:
+    """Return what to do with a data folder that lies beside the one in use, under another name."""
+    from citewell.wiring import THREADS
+
+    folder = settings.data_dir.expanduser().absolute()
+    if (folder / THREADS).exists() or not _is_there(folder.parent):
+        return None
+    for found in sorted(folder.parent.glob(f"*/{THREADS}")):
+        advice = f"Ingest your books again and delete it, or set CITEWELL_DATA_DIR={found.parent}."
+        return Finding("other data folder", False, f"{found.parent} is not read", advice)
+    return None
 
 
 def _is_there(path: Path) -> bool:

@@ -152,7 +152,7 @@ def try_all(
 
 
 def figures(tried: Sequence[Tried]) -> dict[str, Any]:
-    """Give, for each half and each kind, how many were caught and how many twins were kept."""
+    """Return, for each half and each kind, how many were caught and how many twins were kept."""
     return {half: _half([one for one in tried if one.item.half == half]) for half in HALVES}
 
 

@@ -233,7 +233,7 @@ def _spans(results: Sequence[Judged], threshold: float) -> dict[str, Any] | None
 
 
 def _by_label(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
-    """Give, for each label of the set, how it fared; of interest where there are three."""
+    """Return, for each label of the set, how it fared; of interest where there are three."""
     labels = sorted({r.example.label for r in results})
     fine = [r.score for r in results if not r.example.unsupported]
     given = {}

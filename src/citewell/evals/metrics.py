@@ -51,7 +51,7 @@ def auroc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
 
 
 def reliability(said: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float, int]]:
-    """Give, for each tenth of the scale, the mean said, the share that was right, and how many."""
+    """Return for each tenth of the scale: the mean said, the share that was right, how many."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for p, was in zip(said, right, strict=True):
         bins[min(int(p * BINS), BINS - 1)].append((p, was))

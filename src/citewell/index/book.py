@@ -42,7 +42,7 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release what is held."""
         ...
 
 
@@ -100,7 +100,7 @@ class BookIndex:
         return sorted(chunks, key=lambda chunk: chunk.sequence)
 
     def close(self) -> None:
-        """Give back what the engine holds."""
+        """Close the engine and its files."""
         self._engine.close()
 
     @cached_property

@@ -153,7 +153,7 @@ class EdgeEngine:
                     return found
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         self._shard.close()
 
 

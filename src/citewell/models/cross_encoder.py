@@ -19,8 +19,8 @@ from citewell.ports import EntailmentLogits
 
 FOLDER = Path(__file__).parent / "weights"
 SHA256 = {
-    "reader.onnx": "ef4aa301074ef1e445e9a9f292fae2a3ca8630fc2c090943c6c9ff89e46847e7",
-    "judge.onnx": "0aa85f0844891a5c43b26776edcf8c8eddd24829d2f0376e3cb8f696f75c0cad",
+    "reader.onnx": "66622d63aae1fb7d527a5324ab6057635d1610155c787a23ce397c3a9e6c6bdc",
+    "judge.onnx": "14fbdb0bcdba3933c08765941e5dc66ee86dec8a4346c8a66cc15a1f59dab3a3",
     "words.npz": "a402db449ad515ca3df172702f4b52e4ac2d37dd2898abd1989c1c254365e39b",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }

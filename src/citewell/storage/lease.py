@@ -132,7 +132,7 @@ class WorkerLease:
         return [name for name in names if name != self.name and await self._is_dead(name)]
 
     async def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         if self._file:
             self._file.close()
             self.forget(self.name)

@@ -33,7 +33,7 @@ MAX_FINISHED_IN_MEMORY = 64
 """Finished streams that this process can give again without the database."""
 
 EventEncoder = Callable[[Event], tuple[str, str] | None]
-"""Gives the name and the data of an event on the wire, or `None` to leave it out."""
+"""Returns the name and the data of an event on the wire, or `None` to leave it out."""
 AnswerExists = Callable[[str], Awaitable[bool]]
 """Tells whether the answer of that id is still there: deleted means gone."""
 

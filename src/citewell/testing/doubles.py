@@ -10,7 +10,7 @@ from citewell.text.terms import terms
 
 
 class HashEmbedder:
-    """Gives texts that share words similar vectors; knows nothing of meaning."""
+    """Returns texts that share words similar vectors; knows nothing of meaning."""
 
     id = "hash@1"
     width = 64

@@ -243,7 +243,7 @@ def sanitize_markdown(text: str) -> str:
 
 @memoize_text(1024)
 def mask_hidden_text(text: str) -> str:
-    """Give text of the same length without what its readers do not see: it can prove nothing.
+    """Return text of the same length without what its readers do not see: it can prove nothing.
 
     That is what stands in comments and hidden elements, what is struck out, and what stands behind
     the words of a link.

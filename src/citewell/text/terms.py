@@ -82,7 +82,7 @@ def _is_small(word: str) -> bool:
 
 @memoize_text(8192)
 def terms(text: str) -> tuple[str, ...]:
-    """Give the meaning-carrying stems of `text`, in order, repeats kept."""
+    """Return the meaning-carrying stems of `text`, in order, repeats kept."""
     return tuple(
         part
         for word in words(text)

@@ -150,7 +150,7 @@ def find_disagreements(claim: str, evidence: str) -> list[Disagreement]:
 
 @memoize_text(16384)
 def terms_by_clause(text: str) -> tuple[str, ...]:
-    """Give the terms of plain text in order, quantities in one spelling, clauses set apart."""
+    """Return the terms of plain text in order, quantities in one spelling, clauses set apart."""
     found: list[str] = []
     done = 0
     for quantity in (*quantities(text), None):

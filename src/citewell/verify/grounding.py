@@ -13,7 +13,7 @@ from citewell.verify.context import has_same_referent, is_anaphoric, is_under_de
 from citewell.verify.literal import judge_literal, listing_info
 
 LinkBuilder = Callable[[Chunk, int, int], str]
-"""Gives the address of the words that stand in a chunk from one place to another."""
+"""Returns the address of the words that stand in a chunk from one place to another."""
 _PLACES = 4
 """In how many places the words of a claim are looked for, where what stands there is denied."""
 

@@ -103,7 +103,7 @@ class Quantity:
 
 @memoize_text(8192)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Give the quantities of a text, in order: digits and number words, ordinals, units, percent.
+    """Return the quantities of a text, in order: digits and number words, ordinals, units, percent.
 
     “5 to 10 Hz” names two frequencies; 50 % is 0.5; a version like 2.0.1 is none.
     """

@@ -52,7 +52,7 @@ def test_every_place_and_every_test_that_is_named_exists(row: Row) -> None:
 
 
 def _fields_of(text: str) -> set[str]:
-    """Give the fields that a data model defines, each with its entity."""
+    """Return the fields that a data model defines, each with its entity."""
     entity, found = "", set()
     for line in text.splitlines():
         if heading := re.match(r"#{2,4} (?:\d+\. )?(.+)", line):

@@ -72,7 +72,7 @@ def cut(book: Book) -> list[Chunk]:
 
 
 def read_built(folder: Path, *, main: str, site: str | None = None) -> dict[str, BuiltPage]:
-    """Give the pages of a built site by their address: below `site`, or the canonical one."""
+    """Return the pages of a built site by their address: below `site`, or the canonical one."""
     pages = {}
     for file in sorted(folder.rglob("*.html")):
         tree = html.fromstring(file.read_text("utf-8"))

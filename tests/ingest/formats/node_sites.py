@@ -20,7 +20,7 @@ BUILD = 900
 
 
 def sample_files() -> Files:
-    """Give the sample book, as far as a build needs it."""
+    """Return the sample book, as far as a build needs it."""
     names = [
         path.relative_to(SAMPLE).as_posix()
         for path in sorted(SAMPLE.rglob("*"))
@@ -54,7 +54,7 @@ def require_docusaurus() -> Path:
 
 
 def build_site(name: str, files: Files, *arguments: str) -> Path:
-    """Give the folder of the site, built; the same sources are not built twice."""
+    """Return the folder of the site, built; the same sources are not built twice."""
     command = require_docusaurus()
     said = hashlib.sha256((SAMPLE / "package.json").read_bytes() + repr(arguments).encode())
     for file, text in sorted(files.items()):

@@ -166,7 +166,7 @@ def test_every_chunk_of_the_rust_book_has_its_place_in_the_built_book(
 
 
 def ids_by_the_rules(text: str) -> list[str]:
-    """Give the ids of a chapter's headings by mdBook's `normalize_id` and its counter.
+    """Return the ids of a chapter's headings by mdBook's `normalize_id` and its counter.
 
     Written from the rules alone: lower case, letters and digits and `_-`, white space to a hyphen,
     and the number of headings before that gave the same.

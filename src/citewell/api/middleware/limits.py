@@ -27,7 +27,7 @@ _REQUEST_ID = re.compile(r"[\w.-]{1,128}", re.ASCII)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id, its own if it has one, and returns it as `X-Request-ID`."""
+    """Returns each request an id, its own if it has one, and returns it as `X-Request-ID`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -62,7 +62,7 @@ class Dialect:
     rewrite: Callable[[str], str] = lambda body: body
     """Turns the generator's own syntax into Markdown."""
     slug_text: Callable[[str], str] | None = None
-    """Gives what an id is made of from a heading's source; by default, the words one sees."""
+    """Returns what an id is made of from a heading's source; by default, the words one sees."""
     titles_have_ids: bool = True
     """Whether headings of the first level can be linked to."""
 

@@ -29,7 +29,7 @@ class Chapter:
 
 
 Split = Callable[[object], Iterable[tuple[str, str | None, object]]]
-"""Gives the titles, paths and what stands below them of one entry."""
+"""Returns the titles, paths and what stands below them of one entry."""
 
 
 class _DataLoader(yaml.SafeLoader):

@@ -18,7 +18,7 @@ from citewell.options import IngestOptions
 
 MAX_ITEMS = 100_000
 Translate = Callable[[str, str], str]
-"""Gives the label of a category in the language that is read, by its sidebar and own label."""
+"""Returns the label of a category in the language that is read, by its sidebar and own label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
