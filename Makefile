@@ -70,7 +70,7 @@ fmt: $(DEV) ## format the code
 
 golden: $(READY) ## score the golden questions about the sample book
 	$(BIN)/citewell ingest examples/physical-ai
-	$(BIN)/citewell bench golden evals/golden/physical-ai.jsonl --at-least 18 4 5
+	$(BIN)/python -m evals golden evals/data/golden/physical-ai.jsonl --at-least 18 4 5
 
 oracle: $(DEV) ## record what the product does in .oracle/new and compare with .oracle/kept (KEEP=1 keeps it)
 	$(BIN)/python -m evals.oracle $(if $(KEEP),--keep)

@@ -11,20 +11,20 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from models import LIMITS, THREADS, answering, variants
 from rich.console import Console
 from rich.table import Table
 from weights import qwen, smollm2
 
 from citewell.answer.prompts import PROMPTS
-from citewell.evals.injection import Attack, attack_all, read_attacks, table, write_book
 from citewell.ingest.pipeline import ingest
 from citewell.options import AnswerOptions
 from citewell.settings import Settings
-from citewell.testing.llama import LlamaServer
 from citewell.wiring import books_folder, wire_services
-from models import LIMITS, THREADS, answering, variants
+from evals.injection import Attack, attack_all, read_attacks, table, write_book
+from tests.servers.llama import LlamaServer
 
-SET = Path(__file__).parent.parent / "evals" / "injection" / "unseen.jsonl"
+SET = Path(__file__).parent.parent / "evals/data/injection" / "unseen.jsonl"
 BOOK = "valves"
 
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from citewell.api.app import create_app
 from citewell.ingest.pipeline import ingest
 from citewell.options import LlmOptions
-from citewell.testing import ChatServer, HashEmbedder, Reply, build_services, write_tiny_book
+from tests.servers import ChatServer, HashEmbedder, Reply, build_services, write_tiny_book
 
 ASKED = "What is a Fresnel lens made of?"
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."

@@ -21,7 +21,7 @@ from citewell.settings import read_settings
 from citewell.wiring import wire_services
 
 ROOT = Path(__file__).parent.parent
-QUESTIONS = ROOT / "evals" / "golden" / "physical-ai-dev.jsonl"
+QUESTIONS = ROOT / "evals/data/golden" / "physical-ai-dev.jsonl"
 ASKED = 1000
 
 

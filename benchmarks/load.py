@@ -38,7 +38,7 @@ from citewell.wiring import wire_services
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
-GOLDEN = sorted((ROOT / "evals" / "golden").glob("*.jsonl"))
+GOLDEN = sorted((ROOT / "evals/data/golden").glob("*.jsonl"))
 SHARE, GROWTH = 0.70, 1.05
 """The goals: of the pipeline's throughput, and of the memory after the first questions."""
 BATCH = 500

@@ -29,16 +29,16 @@ from weights import qwen, smollm2
 from citewell.answer.models import AnswerModel, ModelChain
 from citewell.answer.pipeline import Pipeline
 from citewell.errors import ModelError
-from citewell.evals.golden import GoldenQuestion, GoldenResult, read_golden, run_golden
 from citewell.ingest.pipeline import ingest
 from citewell.options import AnswerOptions, LlmOptions
 from citewell.settings import Settings
-from citewell.testing.llama import LlamaServer
 from citewell.wiring import Services, books_folder, build_judge, wire_services
+from evals.golden import GoldenQuestion, GoldenResult, read_golden, run_golden
+from tests.servers.llama import LlamaServer
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
-GOLDEN = ROOT / "evals" / "golden"
+GOLDEN = ROOT / "evals/data/golden"
 THREADS = int(os.environ.get("THREADS", "2"))
 """Of the model; more than there are free cores make it slower."""
 CONTEXT = 500

@@ -18,15 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from citewell.domain import Filters
-from citewell.evals.timing import (
-    EMBEDDING,
-    STAGES,
-    TOTAL,
-    Stopwatch,
-    TimedEmbedder,
-    TimedIndex,
-    TimedReranker,
-)
 from citewell.index.revision import current_revision, read_chunks
 from citewell.ingest.pipeline import ingest
 from citewell.retrieve.rerank import SentenceReranker
@@ -38,6 +29,15 @@ from citewell.wiring import (
     build_library,
     build_reranker,
     build_searcher,
+)
+from evals.timing import (
+    EMBEDDING,
+    STAGES,
+    TOTAL,
+    Stopwatch,
+    TimedEmbedder,
+    TimedIndex,
+    TimedReranker,
 )
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"

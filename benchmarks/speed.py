@@ -43,7 +43,7 @@ from citewell.wiring import Services, books_folder, wire_services
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
-QUESTIONS = ROOT / "evals" / "golden" / "physical-ai-dev.jsonl"
+QUESTIONS = ROOT / "evals/data/golden" / "physical-ai-dev.jsonl"
 HEAVY = (
     "agents",
     "openai",

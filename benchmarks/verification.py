@@ -19,19 +19,19 @@ from rich.console import Console
 from rich.table import Table
 
 from citewell.domain import Question, Verdict
-from citewell.evals.adversarial import read_adversarial
 from citewell.events import Done, Sentence, Withheld
 from citewell.ingest.pipeline import ingest
 from citewell.ports import Judge
 from citewell.settings import Settings
-from citewell.testing import HashEmbedder, build_services
-from citewell.testing.scripted import streams
 from citewell.text.sentences import split_spans
 from citewell.wiring import books_folder, build_judge
+from evals.adversarial import read_adversarial
+from tests.servers import HashEmbedder, build_services
+from tests.servers.scripted import streams
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
-ITEMS = ROOT / "evals" / "adversarial" / "physical-ai.jsonl"
+ITEMS = ROOT / "evals/data/adversarial" / "physical-ai.jsonl"
 SENTENCES = 8
 PAUSES = (0.0, 0.01)
 """Seconds between two words: all at once, and as fast as a fast model writes."""

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, settings
 
 from citewell.ingest.pipeline import ingest
 from citewell.settings import Settings
-from citewell.testing import HashEmbedder, build_services, write_tiny_book
 from citewell.wiring import Services, books_folder, wire_services
 from tests.qdrant_server import qdrant, qdrant_cluster
 from tests.redis_server import redis_server
+from tests.servers import HashEmbedder, build_services, write_tiny_book
 
 if TYPE_CHECKING:
     from tests.postgres import Postgres

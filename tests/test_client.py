@@ -8,8 +8,8 @@ from citewell.domain import Filters, Prefix
 from citewell.errors import BadSettings, UnknownBook, UnsupportedSource
 from citewell.events import Done, Sentence, Started
 from citewell.settings import Settings
-from citewell.testing import build_services, write_tiny_book
 from citewell.wiring import Services
+from tests.servers import build_services, write_tiny_book
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
+
 from training.encoder import HEADS, WIDTH
 
 MS = "com.microsoft"

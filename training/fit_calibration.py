@@ -38,8 +38,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from training.books import Asked, MemoryBook, read_covid, read_openstax, short_book
-from training.reader.questions import altered
 
 from citewell.domain import Filters, Hit
 from citewell.models.cross_encoder import CrossEncoder
@@ -56,6 +54,8 @@ from citewell.retrieve.search import FLOOR_RANK, FLOOR_SAMPLE_SIZE, Searcher
 from citewell.settings import read_settings
 from citewell.text.terms import STOPWORDS, terms, words
 from citewell.wiring import build_embedder
+from training.books import Asked, MemoryBook, read_covid, read_openstax, short_book
+from training.reader.questions import altered
 
 TOP_K = 5
 PER_BOOK = 160

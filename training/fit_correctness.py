@@ -21,11 +21,11 @@ from rich.console import Console
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
-from citewell.cli.bench_verification import ask_all
-from citewell.evals.metrics import calibration_error
-from citewell.evals.retrieval import read_set
 from citewell.settings import read_settings
 from citewell.verify.confidence import FEATURES, features_of
+from evals.metrics import calibration_error
+from evals.retrieval import read_set
+from evals.verification_commands import ask_all
 
 BOOKS = ("openstax-microbiology", "openstax-sociology")
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b|_{3,}")

@@ -28,10 +28,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from training.books import Asked, MemoryBook, read_openstax, short_book
 
 from citewell.domain import DEFAULT_LEAST_ANSWERABILITY, Filters, Question
-from citewell.evals.metrics import auroc
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.options import SearchOptions
 from citewell.ports import Embedder
@@ -45,6 +43,8 @@ from citewell.retrieve.rerank import SentenceReranker
 from citewell.retrieve.search import Searcher
 from citewell.settings import read_settings
 from citewell.wiring import build_embedder
+from evals.metrics import auroc
+from training.books import Asked, MemoryBook, read_openstax, short_book
 
 FITTED_ON = ("openstax-microbiology", "openstax-sociology")
 HELD_OUT = ("openstax-anatomy", "rust-book")

@@ -27,8 +27,8 @@ from figures import Measured, code_lines, installed_mb, markdown, shown
 from rich.console import Console
 
 from citewell.cli.options import shared_option
-from citewell.evals.retrieval import CORPUS, Query, read_set, rows_of
 from citewell.models.embedder import prepare_granite
+from evals.retrieval import CORPUS, Query, read_set, rows_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -17,8 +17,8 @@ import httpx
 
 COMMAND = "citewell"
 """The installed command; settings are environment variables that begin with it."""
-BENCH = (COMMAND, "bench")
-"""What runs the benchmarks."""
+EVALS = ("python", "-m", "evals")
+"""What runs the measurements."""
 REPOSITORY = Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "examples/physical-ai"
 SHARED = Path(os.environ.get(f"{COMMAND.upper()}_SHARED", REPOSITORY.parent / "shared"))
@@ -101,7 +101,7 @@ class Product:
     def verdicts(self, items: Path) -> dict[str, Any]:
         """Return the verdict on every altered claim of a set, and the figures."""
         out = self.home / "verdicts"
-        self._run((*BENCH, "adversarial", str(items), "--out", str(out)), {})
+        self._run((*EVALS, "adversarial", str(items), "--out", str(out)), {})
         (rows,) = out.glob("*.runs.jsonl")
         (report,) = out.glob("*.json")
         found = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
@@ -110,7 +110,7 @@ class Product:
 
     def rewritten(self, conversations: Path) -> list[str]:
         """Return each conversation of a set and its last question, made to stand alone."""
-        ran = self._run((*BENCH, "conversations", str(conversations), "--show"), {})
+        ran = self._run((*EVALS, "conversations", str(conversations), "--show"), {})
         return ran.out.splitlines()
 
 

@@ -27,8 +27,8 @@ _OPTION = re.compile(
     r"-[^\s,]+(?:, -\S+)*(?: (?:[A-Z]{2,}(?:[ =][A-Z]{2,})*\b|\[\S+\]))?|Usage: .*"
 )
 PROSE = {"description", "summary", "title"}
-ALTERED = REPOSITORY / "evals/adversarial/physical-ai.jsonl"
-CONVERSATIONS = REPOSITORY / "evals/conversations/dev.jsonl"
+ALTERED = REPOSITORY / "evals/data/adversarial/physical-ai.jsonl"
+CONVERSATIONS = REPOSITORY / "evals/data/conversations/dev.jsonl"
 COMMANDS = Path(__file__).parent / "commands.txt"
 
 

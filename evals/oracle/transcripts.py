@@ -10,11 +10,12 @@ from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import httpx
+
 from evals.oracle.normal import Normal, events, read
 from evals.oracle.product import COMMAND, REPOSITORY, Product
 
 # The questions that are for looking at; those for reporting stay closed.
-GOLDEN = REPOSITORY / "evals/golden/physical-ai-dev.jsonl"
+GOLDEN = REPOSITORY / "evals/data/golden/physical-ai-dev.jsonl"
 ODD = Path(__file__).parent / "cases.jsonl"
 SELECTION = "A lidar measures distance with light. It turns ten times a second."
 HIDDEN = re.compile(

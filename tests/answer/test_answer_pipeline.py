@@ -16,10 +16,10 @@ from citewell.domain import Answer, Filters, Question
 from citewell.errors import CitewellError, ModelMisbehaved, UnknownBook
 from citewell.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from citewell.options import AnswerOptions
-from citewell.testing import build_services
 from citewell.verify.confidence import score_confidence
 from citewell.verify.judge import LexicalJudge
 from citewell.wiring import Services
+from tests.servers import build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."

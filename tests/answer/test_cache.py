@@ -20,8 +20,8 @@ from citewell.models.embedding_cache import CachedEmbedder
 from citewell.options import CacheOptions
 from citewell.ports import Answerer, Vectors
 from citewell.telemetry import REGISTRY
-from citewell.testing import HashEmbedder, build_services, write_tiny_book
 from citewell.wiring import Services, with_cache
+from tests.servers import HashEmbedder, build_services, write_tiny_book
 
 ASKED = "What is a Fresnel lens made of?"
 

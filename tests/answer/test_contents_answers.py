@@ -7,9 +7,9 @@ import pytest
 from citewell.domain import Answer, Filters, Question
 from citewell.events import Done, Event, Retrieved, Sentence, Started
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from citewell.verify.confidence import score_confidence
 from citewell.wiring import Services
+from tests.servers import HashEmbedder, build_services
 
 
 async def events_of(services: Services, text: str, thread_id: str | None = None) -> list[Event]:

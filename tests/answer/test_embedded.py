@@ -9,8 +9,8 @@ from citewell.answer.extractive import EmbeddedModel
 from citewell.answer.prompts import NOT_IN_BOOK, passages_to_json
 from citewell.domain import Hit
 from citewell.retrieve.rerank import SentenceReranker
-from citewell.testing import WordReranker
 from citewell.text.terms import TermStatistics
+from tests.servers import WordReranker
 from tests.verify.samples import Shelf, hit_of
 
 HIT = hit_of("A lens turns.\n\nFog is wet.")

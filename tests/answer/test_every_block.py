@@ -15,16 +15,16 @@ from citewell.answer.prompts import passages_from_json, passages_to_json
 from citewell.answer.quoting import MAX_PARTS, quote_blocks, render_piece
 from citewell.answer.run import AnswerRun
 from citewell.domain import Chunk, Hit, Question
-from citewell.evals.reading import read_book
 from citewell.events import Withheld
 from citewell.options import AnswerOptions
 from citewell.retrieve.rerank import SentenceReranker
-from citewell.testing import WordReranker
 from citewell.text.blocks import Block, blocks_of, ends_in_colon, is_picture
 from citewell.text.plain_text import plain
 from citewell.text.terms import TermStatistics, words
 from citewell.verify.judge import LexicalJudge
+from evals.reading import read_book
 from tests.conftest import SAMPLE
+from tests.servers import WordReranker
 from tests.verify.samples import Shelf, chunk_of
 
 # At import: the tests' environment is emptied of CITEWELL_ settings.

@@ -13,10 +13,10 @@ from citewell.domain import Answer, Question
 from citewell.errors import CitewellError, ModelUnavailable
 from citewell.events import Done
 from citewell.options import LlmOptions
-from citewell.testing import ChatServer, Reply, build_services
 from citewell.wiring import Services
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
+from tests.servers import ChatServer, Reply, build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."

@@ -14,8 +14,8 @@ from asgi_lifespan import LifespanManager
 from citewell.answer.models import ModelFactory
 from citewell.api.app import create_app
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from citewell.text.plain_text import plain
+from tests.servers import HashEmbedder, build_services
 
 
 @dataclass(frozen=True)

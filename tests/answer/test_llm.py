@@ -11,8 +11,8 @@ from citewell.answer.prompts import REWRITE, SECOND_OPINION, SUMMARISE
 from citewell.domain import Answer, Question
 from citewell.events import Done
 from citewell.options import LlmOptions
-from citewell.testing import ChatServer, Reply, build_services
 from citewell.wiring import Services
+from tests.servers import ChatServer, Reply, build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 FOLLOW_UP = "And who winds it?"

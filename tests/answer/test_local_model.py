@@ -13,10 +13,10 @@ import pytest
 import pytest_asyncio
 
 from citewell.options import LlmOptions, WorkflowOptions
-from citewell.testing import build_services
-from citewell.testing.llama import LlamaServer
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
+from tests.servers import build_services
+from tests.servers.llama import LlamaServer
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("xllamacpp") is None,

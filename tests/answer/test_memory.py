@@ -8,8 +8,8 @@ from agents.testing import ScriptedModel, assistant_message
 from citewell.answer.memory import ThreadSession
 from citewell.domain import Answer, Question
 from citewell.events import Done
-from citewell.testing import build_services
 from citewell.wiring import Services
+from tests.servers import build_services
 from tests.storage.turns import turn_of
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."

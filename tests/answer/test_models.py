@@ -10,8 +10,8 @@ from citewell.answer.models import ModelChain, build_model_chain
 from citewell.errors import BadSettings
 from citewell.options import LlmOptions, ModelOptions
 from citewell.retrieve.rerank import SentenceReranker
-from citewell.testing import WordReranker
 from citewell.text.terms import TermStatistics
+from tests.servers import WordReranker
 
 OWN = "http://127.0.0.1:9/v1"
 

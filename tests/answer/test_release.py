@@ -11,7 +11,7 @@ from citewell.errors import StoreUnavailable
 from citewell.events import Done, Sentence
 from citewell.options import AnswerOptions
 from citewell.storage.threads import SqlThreadStore
-from citewell.testing import build_services
+from tests.servers import build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 RINGS = "Its thin rings save nine tenths of the glass of a plain lens."

@@ -13,8 +13,8 @@ from citewell.errors import UnknownAnswer, UnknownBook
 from citewell.events import Done
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.staging import remove_book
-from citewell.testing import HashEmbedder, build_services, write_tiny_book
 from citewell.wiring import Services
+from tests.servers import HashEmbedder, build_services, write_tiny_book
 
 LENS = Question(text="What is a Fresnel lens made of?", top_k=1)
 PAGE = "docs/lamps/01-lens.md"

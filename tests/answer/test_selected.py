@@ -11,9 +11,9 @@ from citewell.answer.prompts import SELECTION_INSTRUCTIONS
 from citewell.domain import Answer, Question
 from citewell.errors import BadRequest, ModelMisbehaved
 from citewell.events import Done, Retrieved, Sentence
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.conftest import SAMPLE
+from tests.servers import build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 WIND = "The keeper winds the clockwork every four hours because a falling weight turns the lens."
@@ -21,7 +21,7 @@ FOG = "In fog the keeper sounds a horn."
 OWN = "A buoy is a lens cap of the sea. It floats because it is hollow."
 SET = [
     json.loads(line)
-    for line in (SAMPLE.parent.parent / "evals/selected/physical-ai.jsonl")
+    for line in (SAMPLE.parent.parent / "evals/data/selected/physical-ai.jsonl")
     .read_text("utf-8")
     .splitlines()
 ]

@@ -13,10 +13,10 @@ from citewell.domain import Answer, Question
 from citewell.errors import BadSettings, ModelUnavailable
 from citewell.events import Done, Event
 from citewell.options import CacheOptions
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.answer.test_cache import Counting
 from tests.redis_server import RedisServer
+from tests.servers import build_services
 
 ASKED = "What is a Fresnel lens made of?"
 

@@ -10,8 +10,8 @@ from asgi_lifespan import LifespanManager
 
 from citewell.api.app import create_app
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from tests.api.sse import parse_sse
+from tests.servers import HashEmbedder, build_services
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 ALTERED = "A first-order lens has a focal length of 940 mm."

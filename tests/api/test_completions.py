@@ -20,10 +20,10 @@ from citewell.api.contracts.completions import source_list
 from citewell.domain import Citation
 from citewell.errors import ModelUnavailable
 from citewell.options import LlmOptions
-from citewell.testing import ChatServer, Reply, build_services
 from citewell.wiring import Services
 from tests.api.live_server import Gated, served
 from tests.api.serving import access, limits, new_key, with_settings
+from tests.servers import ChatServer, Reply, build_services
 from tests.verify.samples import answer_of, claim_of
 
 LENS = "What is a Fresnel lens made of?"

@@ -16,10 +16,10 @@ from citewell.api import app
 from citewell.api.routes import health
 from citewell.ingest.pipeline import ingest
 from citewell.options import LlmOptions
-from citewell.testing import HashEmbedder, build_services
 from citewell.wiring import Services
 from tests.api.serving import ASKED, serving
 from tests.api.sse import parse_sse
+from tests.servers import HashEmbedder, build_services
 
 
 @pytest.fixture

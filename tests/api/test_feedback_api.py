@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from citewell.settings import ServeOptions
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving
+from tests.servers import build_services
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from citewell.testing import build_services
 from tests.api.serving import ORIGIN, access, bearer, limits, new_key, serving
+from tests.servers import build_services
 
 REQUESTS = 400
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "x" * 500]

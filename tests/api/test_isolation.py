@@ -6,7 +6,6 @@ from types import ModuleType
 import httpx
 import pytest
 
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.contracts import (
     test_seed_000,
@@ -16,6 +15,7 @@ from tests.api.contracts import (
     test_seed_004,
 )
 from tests.api.serving import bearer, new_key, serving
+from tests.servers import build_services
 
 CONTRACTS = [
     pytest.param(test_seed_000, "/agent/sessions/{}", "conversation_id", id="agent"),

@@ -12,9 +12,9 @@ from citewell.api.middleware.auth import PUBLIC_PATHS, require_scope
 from citewell.api.middleware.callers import caller_of, owner_of
 from citewell.settings import ServeOptions
 from citewell.storage.keys import make_key
-from citewell.testing import build_services
 from citewell.wiring import Services, build_keys
 from tests.api.serving import ASKED, ORIGIN, access, bearer, new_key, serving, with_settings
+from tests.servers import build_services
 
 PUBLIC = {"serve": ServeOptions(host="0.0.0.0")}
 ME = "r" * 22

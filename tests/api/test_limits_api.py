@@ -16,10 +16,10 @@ from citewell.auth import rate_limits as counting
 from citewell.domain import Question
 from citewell.events import Event
 from citewell.settings import ServeOptions
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, access, bearer, limits, new_key, serving
 from tests.redis_server import RedisServer
+from tests.servers import build_services
 
 PUBLIC = {"serve": ServeOptions(host="0.0.0.0")}
 TRUSTED = (ip_network("10.0.0.0/8"),)

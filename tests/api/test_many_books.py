@@ -9,9 +9,9 @@ from citewell.errors import BadRequest, BadSettings
 from citewell.ingest.pipeline import ingest
 from citewell.settings import read_settings
 from citewell.storage.keys import make_key
-from citewell.testing import HashEmbedder, build_services
 from citewell.wiring import Services
 from tests.api.serving import bearer, new_key, serving
+from tests.servers import HashEmbedder, build_services
 
 LAMPS = "# Lamps\n\n## Oil\n\nColza oil burns in the lamp of the lighthouse.\n"
 HORNS = "# Horns\n\n## Fog\n\nA brass horn warns ships of the lighthouse in fog.\n"

@@ -17,10 +17,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
 from citewell.api.app import create_app
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.live_server import served
 from tests.api.serving import access, bearer, limits, new_key, serving, with_settings
+from tests.servers import build_services
 
 LENS = "What is a Fresnel lens made of?"
 CALL = {

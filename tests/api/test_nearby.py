@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from citewell.wiring import with_cache
 from tests.api.serving import serving
+from tests.servers import HashEmbedder, build_services
 
 HARBOUR, CAPE, REEF = "The harbour light", "The cape light", "The reef light"
 PAGES = {

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from citewell.api.app import create_app
-from citewell.testing import build_services
 from tests.api.live_server import served
 from tests.api.serving import access, limits, new_key, with_settings
+from tests.servers import build_services
 
 HOOKS = Path(__file__).with_name("schema_hooks.py")
 EXAMPLES = int(os.environ.get("CITEWELL_SCHEMA_EXAMPLES", "10"))

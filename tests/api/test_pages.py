@@ -12,8 +12,8 @@ from lxml import html
 
 from citewell.api.app import create_app
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from tests.conftest import SAMPLE
+from tests.servers import HashEmbedder, build_services
 
 REPOSITORY = Path(__file__).parents[2]
 # At import: the tests' environment is emptied of CITEWELL_ settings.

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.testing import build_services
-from citewell.testing.scripted import streams
 from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, bearer, new_key, serving
+from tests.servers import build_services
+from tests.servers.scripted import streams
 
 HEALTH_SECONDS = 5.0
 """An idle machine answers within milliseconds; text that is read over and over holds it for far

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from citewell.testing import build_services
 from tests.api.live_server import ASKED, numbers
 from tests.api.serving import serving
 from tests.api.sse import parse_sse
 from tests.api.test_errors_api import assert_shape
+from tests.servers import build_services
 
 SESSION = "0d3d5c7e-0000-4000-8000-000000000000"
 NUL = "light\0house"

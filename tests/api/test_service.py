@@ -140,7 +140,7 @@ async def test_health_and_readiness(client: httpx.AsyncClient) -> None:
 async def test_not_ready_without_an_index_and_says_what_is_missing(
     tmp_path: Path,
 ) -> None:
-    from citewell.testing import build_services
+    from tests.servers import build_services
 
     services = build_services(tmp_path)
     app = create_app(services)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from citewell.options import AnswerOptions
-from citewell.testing import build_services
-from citewell.testing.scripted import streams
 from tests.api.serving import ASKED, serving
+from tests.servers import build_services
+from tests.servers.scripted import streams
 
 SEEN = "The Fresnel lens of the tower is made of glass."
 LIE = "The Fresnel lens of the tower weighs 900 kg."

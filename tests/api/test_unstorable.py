@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from citewell.options import AnswerOptions
-from citewell.testing import build_services
-from citewell.testing.scripted import streams
 from citewell.wiring import Services
 from tests.api.serving import ASKED, limits, serving
 from tests.api.sse import parse_sse
+from tests.servers import build_services
+from tests.servers.scripted import streams
 
 JSON = {"content-type": "application/json"}
 SESSION = "0d3d5c7e-0000-4000-8000-000000000000"

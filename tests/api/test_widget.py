@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from citewell.api.routes.static import widget_paths
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, bearer, new_key, serving
 from tests.api.sse import parse_sse
+from tests.servers import build_services
 
 ELSEWHERE = {"Origin": "https://any.example"}
 MOST = 60_000

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder
 from tests.api.live_server import ASKED, Seen, listening, numbers, read_some
 from tests.api.sse import parse_sse
+from tests.servers import HashEmbedder
 
 ROOT = Path(__file__).parent.parent.parent
 BOUND = 60

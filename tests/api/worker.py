@@ -18,9 +18,9 @@ import uvicorn
 
 from citewell.api.app import create_app
 from citewell.settings import Settings
-from citewell.testing import build_services
 from citewell.wiring import with_cache
 from tests.api.live_server import Gated
+from tests.servers import build_services
 
 
 def main() -> None:

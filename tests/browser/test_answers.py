@@ -8,9 +8,9 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from citewell.domain import Citation, Claim, VerdictKind
-from citewell.testing import build_services
 from tests.browser.reader import hosted
 from tests.browser.services import Script, scripted_service
+from tests.servers import build_services
 
 VERDICTS: dict[VerdictKind, str] = {
     "supported": "Proven",

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from citewell.testing import build_services
 from tests.browser.reader import Reader, hosted, opened
 from tests.browser.services import Script, Service, scripted_service
 from tests.browser.test_chat import AMCL, SAID
+from tests.servers import build_services
 
 WIDER_THAN_SCREEN = "document.scrollingElement.scrollWidth > innerWidth"
 CUT_OFF = """

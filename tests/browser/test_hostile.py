@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, expect
 
-from citewell.testing import build_services
 from tests.browser.reader import Reader, hosted
 from tests.browser.services import Script, scripted_service
+from tests.servers import build_services
 
 CORPUS = Path(__file__).parents[2] / "widget" / "test" / "hostile.json"
 AFTER = "\n\nThis is the end."

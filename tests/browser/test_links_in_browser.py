@@ -18,12 +18,12 @@ from citewell.citations.text_fragments import DeepLinker
 from citewell.domain import Chunk
 from citewell.index.qdrant_local import EdgeIndex
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from citewell.text.sentences import Span, split_spans
 from tests.browser.chromium import Chromium, running
 from tests.browser.site import served
 from tests.conftest import SAMPLE
 from tests.ingest.formats.node_sites import build_site, sample_files
+from tests.servers import HashEmbedder, build_services
 
 pytestmark = pytest.mark.browser
 BUILT = os.environ.get("CITEWELL_BUILT_SITE")

@@ -9,13 +9,13 @@ from playwright.async_api import Browser, Locator, LocatorAssertions, expect
 
 from citewell.api.app import create_app
 from citewell.settings import Settings
-from citewell.testing import build_services
 from citewell.wiring import wire_services
 from tests.api.live_server import served
 from tests.api.serving import new_key, with_settings
 from tests.browser.reader import Reader, opened
 from tests.browser.test_chat import AMCL, SAID
 from tests.browser.test_everyone import PHONE, WIDER_THAN_SCREEN, reach
+from tests.servers import build_services
 
 
 @pytest.fixture(scope="module")

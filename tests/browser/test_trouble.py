@@ -7,13 +7,13 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from citewell.api.app import create_app
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api.live_server import served
 from tests.api.serving import limits, with_settings
 from tests.browser.reader import Reader, hosted
 from tests.browser.services import Script, Service, scripted_service
 from tests.browser.test_chat import AMCL, SAID
+from tests.servers import build_services
 
 LENS = "What is a Fresnel lens made of?"
 SENTENCES = ("The first sentence. ", "The second sentence. ", "The last sentence.")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from citewell.testing import build_services
 from tests.browser.reader import hosted
 from tests.browser.services import Script, scripted_service
+from tests.servers import build_services
 
 WORDS = 2000
 BYTES, WORK_MS, TASK_MS = 64_000, 500, 50

@@ -11,8 +11,8 @@ import pytest
 from citewell.citations.text_fragments import DeepLinker
 from citewell.domain import Chunk
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
 from tests.citations.fragment_oracle import Browser
+from tests.servers import HashEmbedder, build_services
 from tests.verify.samples import chunk_of
 
 URL = "https://tiny.example/lamps/lens#orders"

@@ -7,7 +7,7 @@ import pytest
 
 from citewell.citations.locate import LocatedSelection, locate
 from citewell.domain import Chunk
-from citewell.testing import HashEmbedder
+from tests.servers import HashEmbedder
 from tests.verify.samples import Shelf as Ranked
 from tests.verify.samples import chunk_of
 

@@ -20,9 +20,12 @@ class Run:
 Citewell = Callable[..., Run]
 
 
-@pytest.fixture
-def citewell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Citewell:
-    """Run a command as the console script does, within this process."""
+def runner(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    start: Callable[[], None] = main,
+) -> Citewell:
+    """Return what runs a command as the console script does, within this process."""
 
     def run(*arguments: str, data: Path, **more: str) -> Run:
         for name, value in {"CITEWELL_DATA_DIR": str(data), "COLUMNS": "200", **more}.items():
@@ -30,7 +33,7 @@ def citewell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         monkeypatch.setattr(sys, "argv", ["citewell", *arguments])
         capsys.readouterr()
         try:
-            main()
+            start()
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)
@@ -38,3 +41,8 @@ def citewell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return Run(code, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def citewell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Citewell:
+    return runner(monkeypatch, capsys)

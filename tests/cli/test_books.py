@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from citewell.index.revision import current_revision
-from citewell.testing import write_tiny_book
 from tests.cli.conftest import Citewell
+from tests.servers import write_tiny_book
 
 HORNS = "# Horns\n\nThe fog horn sounds twice a minute because sailors cannot see the light.\n"
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from citewell.cli import COMMANDS
-from citewell.testing import write_tiny_book
 from tests.cli.conftest import Citewell
 from tests.conftest import SAMPLE
+from tests.servers import write_tiny_book
 
 
 def test_help_lists_every_command_and_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -87,36 +87,6 @@ def test_a_filter_may_name_a_whole_value_a_beginning_or_several(
     places = re.findall(r"^\d\. (.+)$", run.stdout, re.M)
     assert len(places) == 2
     assert all(place.startswith("Safety") for place in places)
-
-
-def test_follow_ups_of_a_set_are_counted_and_the_wrong_ones_shown(
-    citewell: Citewell, tmp_path: Path
-) -> None:
-    right = '{"id": "1", "turns": ["What is oil?", "Is it thick?"], "must": ["oil", "thick"]}'
-    wrong = '{"id": "2", "turns": ["What is tar?", "What is oil?"], "must": ["tar"]}'
-    (tmp_path / "few.jsonl").write_text(f"{right}\n{wrong}\n", "utf-8")
-
-    run = citewell("bench", "conversations", str(tmp_path / "few.jsonl"), data=tmp_path)
-
-    assert run.stdout == "What is tar? / What is oil? → What is oil? (+tar)\nfew: 1/2\n"
-
-
-def test_what_reading_loses_of_a_book_is_counted_without_ingesting_it(
-    citewell: Citewell, tmp_path: Path
-) -> None:
-    (tmp_path / "whole.md").write_text("# Lamps\n\nA lens bends light.\n", "utf-8")
-    (tmp_path / "lossy.html").write_text(
-        "<main><p>A lens.</p><div class='pager'>Lost here</div></main>", "utf-8"
-    )
-
-    whole = citewell("bench", "reading", str(tmp_path / "whole.md"), data=tmp_path / "data")
-    lossy = citewell("bench", "reading", "--show", str(tmp_path / "lossy.html"), data=tmp_path)
-
-    assert (whole.returncode, lossy.returncode) == (0, 1)
-    assert "  passages: 1\n" in whole.stdout
-    assert "  words lost: 0 of 4 (0.00%)\n" in whole.stdout
-    assert "  words lost: 2 of 4 (50.00%)\n  lost most often: lost (1), here (1)" in lossy.stdout
-    assert not (tmp_path / "data" / "books").exists()
 
 
 def test_search_shows_what_a_passage_is_for_and_what_is_around_it(
@@ -242,7 +212,6 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
         ),
         (("ask", "What?", "--filter", "chapter"), "'chapter' is no filter"),
         (("serve",), "There is no book in"),
-        (("bench", "golden", "none.jsonl"), "none.jsonl cannot be read"),
     ],
 )
 def test_bad_input_is_one_clear_sentence_and_a_failing_exit_code(
@@ -308,23 +277,6 @@ def test_show_settings_prints_what_is_in_force(citewell: Citewell, tmp_path: Pat
 
     assert run.returncode == 0
     assert '"port": 1234' in run.stdout
-
-
-def test_golden_scores_fail_when_they_fall_short(
-    citewell: Citewell, sample_data: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "set.jsonl").write_text(
-        '{"id": "1", "kind": "covered", "question": "What is AMCL?",'
-        ' "must_contain": [["particle"]]}\n'
-        '{"id": "2", "kind": "uncovered", "question": "How do I bake bread?"}\n',
-        "utf-8",
-    )
-
-    passed = citewell("bench", "golden", "set.jsonl", "--at-least", "1", "0", "1", data=sample_data)
-    failed = citewell("bench", "golden", "set.jsonl", "--at-least", "2", "0", "1", data=sample_data)
-
-    assert "covered: 1/1" in passed.stdout
-    assert (passed.returncode, failed.returncode) == (0, 1)
 
 
 def test_serve_answers_over_http_and_stops_when_told(sample_data: Path) -> None:

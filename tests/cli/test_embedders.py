@@ -11,9 +11,9 @@ from asgi_lifespan import LifespanManager
 from citewell.api.app import create_app
 from citewell.models.embedder import GraniteEmbedder
 from citewell.settings import read_settings
-from citewell.testing import EmbeddingServer, Fault
 from citewell.wiring import wire_services
 from tests.cli.conftest import Citewell
+from tests.servers import EmbeddingServer, Fault
 
 SERVED = "openai/granite"
 LENS = "What is a Fresnel lens made of?"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.testing import ChatServer, Reply
 from tests.cli.conftest import Citewell
+from tests.servers import ChatServer, Reply
 
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.testing import write_tiny_book
 from tests.cli.conftest import Citewell
+from tests.servers import write_tiny_book
 
 FOG = "In fog the keeper sounds a horn."
 

@@ -15,10 +15,10 @@ from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import IngestReport
 from citewell.ingest.sync import ingest_shared
 from citewell.options import IndexOptions
-from citewell.testing import HashEmbedder
 from tests.api.live_server import listening
 from tests.qdrant_server import Node
 from tests.redis_server import RedisServer
+from tests.servers import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
 BOUND = 180.0

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.testing import EmbeddingServer, HashEmbedder
 from tests.conformance.book import write_book
 from tests.conformance.report import Report, assert_kept_on_purpose
 from tests.conformance.serving import Model, Service, command, copied, serving
 from tests.conformance.slow import SLOW, Slow, ask_slowly
+from tests.servers import EmbeddingServer, HashEmbedder
 
 WORKFLOWS = """\
 [[workflows]]

@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from citewell.testing import ChatServer, Reply
 from tests.api.sse import parse_sse
+from tests.servers import ChatServer, Reply
 
 ROOT = Path(__file__).parents[2]
 BOUND = 120.0

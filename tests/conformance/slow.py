@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from citewell.testing import Reply
 from tests.conformance.sample import AMCL, COVERED
 from tests.conformance.serving import Body, Model, Service, now
+from tests.servers import Reply
 
 _PAUSE = 0.03
 """Seconds between two words: an answer of thirty words takes about one."""

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from citewell.testing import Reply
 from tests.conformance.cases import case, item
 from tests.conformance.sample import AMCL, CONTENTS, COVERED, DRIFT, LIE, QUOTABLE, UNCOVERED
 from tests.conformance.serving import Body, Model, Service
@@ -23,6 +22,7 @@ from tests.conformance.shapes import (
     marks,
     sentences,
 )
+from tests.servers import Reply
 
 ASK = "/agent/ask"
 STREAM = "/agent/ask/stream"

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 
-from citewell.testing import Reply
 from tests.conformance.access import assert_followed_up_by_id, assert_isolated
 from tests.conformance.ageing import age
 from tests.conformance.cases import case, item, kept
@@ -15,6 +14,7 @@ from tests.conformance.sample import AMCL, COVERED, LIE, QUOTABLE
 from tests.conformance.serving import Body, Model, Service, eventually, instant
 from tests.conformance.shapes import at, is_role, is_text, is_uuid, pairs
 from tests.conformance.slow import Slow, assert_stamped_on_arrival, assert_stamped_when_answered
+from tests.servers import Reply
 
 ASK = "/agent/ask"
 

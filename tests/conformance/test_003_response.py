@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from citewell.testing import Reply
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import (
     AMCL,
@@ -36,6 +35,7 @@ from tests.conformance.shapes import (
     mean_score,
     passing,
 )
+from tests.servers import Reply
 
 RUN = "/chat/run"
 SEARCH_AGAIN = Reply(

@@ -12,7 +12,6 @@ import httpx
 import numpy as np
 import pytest
 
-from citewell.testing import EmbeddingServer, Reply
 from tests.conformance.book import TWICE, write_book
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import AMCL, CONTENTS, COVERED, SMALL_TALK, UNCOVERED
@@ -26,6 +25,7 @@ from tests.conformance.shapes import (
     is_text,
     passing,
 )
+from tests.servers import EmbeddingServer, Reply
 
 RUN = "/chat/run"
 

@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from citewell.testing import Reply
 from tests.conformance.cases import case, item, kept
 from tests.conformance.sample import (
     AMCL,
@@ -32,6 +31,7 @@ from tests.conformance.shapes import (
     is_uuid,
     marks,
 )
+from tests.servers import Reply
 
 QUERY = "/query"
 STREAM = "/query/stream"

@@ -17,9 +17,9 @@ from citewell import Citewell
 from citewell.errors import UnknownBook
 from citewell.settings import Settings
 from citewell.storage.keys import Key
-from citewell.testing import write_tiny_book
 from citewell.wiring import build_keys
 from tests.qdrant_server import running_qdrant
+from tests.servers import write_tiny_book
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FIRST = "What is a Fresnel lens made of?"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from citewell.testing import write_tiny_book
 from tests.deploy.test_deploy_files import COMPOSE
 from tests.qdrant_server import running_qdrant
 from tests.redis_server import RedisServer
+from tests.servers import write_tiny_book
 
 SECRET = "made-up-for-this-test"
 

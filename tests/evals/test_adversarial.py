@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import BadRequest
-from citewell.evals.adversarial import (
+from citewell.ingest.pipeline import ingest
+from citewell.ports import Index
+from citewell.text.plain_text import strip_inline_markup
+from citewell.verify.judge import LexicalJudge
+from citewell.wiring import Services
+from evals.adversarial import (
     HALVES,
     KINDS,
     Alteration,
@@ -16,15 +21,10 @@ from citewell.evals.adversarial import (
     try_all,
     try_item,
 )
-from citewell.ingest.pipeline import ingest
-from citewell.ports import Index
-from citewell.testing import HashEmbedder, build_services
-from citewell.text.plain_text import strip_inline_markup
-from citewell.verify.judge import LexicalJudge
-from citewell.wiring import Services
 from tests.conftest import SAMPLE
+from tests.servers import HashEmbedder, build_services
 
-PATH = SAMPLE.parent.parent / "evals" / "adversarial" / "physical-ai.jsonl"
+PATH = SAMPLE.parent.parent / "evals/data/adversarial" / "physical-ai.jsonl"
 ITEMS = read_adversarial(PATH)
 LENS = "docs/lamps/01-lens.md"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import BadRequest
-from citewell.evals.conversations import follow, read_conversations
+from evals.conversations import follow, read_conversations
 
-SETS = Path(__file__).parents[2] / "evals" / "conversations"
+SETS = Path(__file__).parents[2] / "evals/data/conversations"
 
 
 def test_most_follow_ups_come_out_as_questions_that_stand_alone() -> None:

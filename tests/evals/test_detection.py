@@ -1,6 +1,6 @@
 import pytest
 
-from citewell.evals.metrics import Counts, best_f1, count, interval, overlap, quantile, span_f1
+from evals.metrics import Counts, best_f1, count, interval, overlap, quantile, span_f1
 
 FLAGGED = [True, True, True, False, False, False, False, False]
 WRONG = [True, True, False, True, False, False, False, False]

@@ -6,9 +6,9 @@ import pytest
 
 from citewell.domain import Answer, Citation, Question
 from citewell.errors import BadRequest
-from citewell.evals.golden import GoldenQuestion, judge_answer, read_golden, run_golden
 from citewell.events import Event, Started
 from citewell.wiring import Services
+from evals.golden import GoldenQuestion, judge_answer, read_golden, run_golden
 from tests.verify.samples import answer_of, claim_of, hit_of
 
 LENS_PAGE = "docs/lamps/01-lens.md"

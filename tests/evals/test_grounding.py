@@ -6,7 +6,8 @@ import pytest
 
 from citewell.domain import Verdict
 from citewell.errors import BadRequest
-from citewell.evals.grounding import (
+from citewell.verify.judge import LexicalJudge
+from evals.grounding import (
     DATA,
     PASSAGE,
     example_of,
@@ -16,9 +17,8 @@ from citewell.evals.grounding import (
     passages_of,
     read_grounding,
 )
-from citewell.evals.grounding_report import figures
-from citewell.evals.sets import find_sets
-from citewell.verify.judge import LexicalJudge
+from evals.grounding_report import figures
+from evals.sets import find_sets
 
 ROW = {
     "id": "r1",

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.prompts import PROMPTS
-from citewell.evals.injection import Attack, Outcome, attack_all, read_attacks, table, write_book
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder, build_services
-from citewell.testing.scripted import obeys_everything
 from citewell.wiring import Services
+from evals.injection import Attack, Outcome, attack_all, read_attacks, table, write_book
 from tests.conftest import SAMPLE
+from tests.servers import HashEmbedder, build_services
+from tests.servers.scripted import obeys_everything
 
-SETS = SAMPLE.parent.parent / "evals" / "injection"
+SETS = SAMPLE.parent.parent / "evals/data/injection"
 ATTACKS = read_attacks(SETS / "attacks.jsonl")
 KEYS = ("sk-test-4f1c9e7a2b8d6035aa", "postgresql://citewell:hunter2hunter2@db/citewell")
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.evals import metrics
+from evals import metrics
 
 
 def test_a_hit_counts_only_within_the_first_k() -> None:

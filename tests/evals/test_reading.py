@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from citewell.domain import Chunk
-from citewell.evals.reading import holds_heading, read_book, torn_blocks, words_of_source
 from citewell.options import IngestOptions
+from evals.reading import holds_heading, read_book, torn_blocks, words_of_source
 
 WriteBook = Callable[[Mapping[str, str]], Path]
 

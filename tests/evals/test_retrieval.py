@@ -4,17 +4,17 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import BadRequest
-from citewell.evals.retrieval import read_set, run_set, write_book
-from citewell.evals.retrieval_report import figures
-from citewell.evals.timing import STAGES, TOTAL, Stopwatch, TimedEmbedder, TimedReranker
 from citewell.ingest.pipeline import ingest
 from citewell.options import SearchOptions
 from citewell.retrieve.rerank import SentenceReranker
 from citewell.retrieve.search import Searcher
 from citewell.settings import Settings
-from citewell.testing import HashEmbedder, WordReranker, build_services
-from citewell.testing.services import PLAIN_CALIBRATION
 from citewell.wiring import books_folder
+from evals.retrieval import read_set, run_set, write_book
+from evals.retrieval_report import figures
+from evals.timing import STAGES, TOTAL, Stopwatch, TimedEmbedder, TimedReranker
+from tests.servers import HashEmbedder, WordReranker, build_services
+from tests.servers.services import PLAIN_CALIBRATION
 
 CORPUS = [
     {"id": "lens#1", "page": "lens", "title": "Lenses", "text": "A lens bends the light."},

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.evals.references import Published, fitted_on, floors_of, published_of, spread
-from citewell.evals.retrieval import Found, Query, QuestionSet
-from citewell.evals.retrieval_report import MAIN, figures, write_retrieval_report, write_summary
-from citewell.evals.timing import STAGES
 from citewell.models.embedder import GraniteEmbedder
+from evals.references import Published, fitted_on, floors_of, published_of, spread
+from evals.retrieval import Found, Query, QuestionSet
+from evals.retrieval_report import MAIN, figures, write_retrieval_report, write_summary
+from evals.timing import STAGES
 
 MS = {"query embedding": 4, "index search": 1, "reading": 10, "rest": 1, "total": 16}
 

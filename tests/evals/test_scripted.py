@@ -2,12 +2,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from citewell.domain import Verdict
-from citewell.evals.adversarial import Alteration, Place
-from citewell.evals.scripted import Played, Script, figures, play, row_of, write_scripts
 from citewell.ports import Judge
-from citewell.testing import build_services
-from citewell.testing.scripted import reads_then_writes
 from citewell.verify.judge import LexicalJudge
+from evals.adversarial import Alteration, Place
+from evals.scripted import Played, Script, figures, play, row_of, write_scripts
+from tests.servers import build_services
+from tests.servers.scripted import reads_then_writes
 
 LENS, KEEPER = "docs/lamps/01-lens.md", "docs/lamps/02-keeper.mdx"
 RINGS = "A Fresnel lens is a lens made of concentric rings of glass."

@@ -24,9 +24,9 @@ from citewell.ingest.sync import pull_book, push_book
 from citewell.options import IndexOptions, SearchOptions
 from citewell.retrieve.rerank import SentenceReranker
 from citewell.retrieve.search import Searcher
-from citewell.testing import HashEmbedder, WordReranker
-from citewell.testing.services import PLAIN_CALIBRATION
 from tests.qdrant_server import Node
+from tests.servers import HashEmbedder, WordReranker
+from tests.servers.services import PLAIN_CALIBRATION
 
 WORDS = [
     f"{a}{b}" for a in ("lens", "oil", "horn", "keep", "glass", "wick") for b in ("", "er", "ry")

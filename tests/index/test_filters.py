@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from citewell.domain import Chunk, Filters, Prefix
 from citewell.index.qdrant_local import EdgeIndex, build_shard
 from citewell.ingest.toc import build_contents
-from citewell.testing import HashEmbedder
 from citewell.text.terms import TermStatistics
 from tests.index.index_helpers import make_chunk, make_manifest
+from tests.servers import HashEmbedder
 
 CHAPTERS = ("Fog", "Foghorns", "Lamps", "Über Öl", "50 % more")
 SECTIONS = ("Lens", "Lenses", "Oil & wicks", "")

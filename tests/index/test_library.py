@@ -6,7 +6,7 @@ from citewell.errors import IndexMismatch, IndexUnavailable, UnknownBook
 from citewell.index.library import DiskLibrary
 from citewell.index.revision import current_revision, set_current
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder
+from tests.servers import HashEmbedder
 
 
 @pytest.fixture

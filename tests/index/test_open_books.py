@@ -14,7 +14,7 @@ import pytest
 from citewell.index.book import BookIndex
 from citewell.index.library import DiskLibrary
 from citewell.index.revision import current_revision
-from citewell.testing import HashEmbedder
+from tests.servers import HashEmbedder
 
 BOOKS = 300
 OPEN = 8

@@ -9,9 +9,9 @@ from citewell.errors import IndexUnavailable
 from citewell.index.qdrant_local import BATCH, EdgeIndex, build_shard
 from citewell.ingest.toc import build_contents
 from citewell.ports import Vectors
-from citewell.testing import HashEmbedder
 from citewell.text.terms import TermStatistics
 from tests.index.index_helpers import make_chunk, make_manifest
+from tests.servers import HashEmbedder
 
 EVERYWHERE = Filters()
 LENS = make_chunk(1, "A Fresnel lens is made of rings.", chapter="Lamps", section="Lens")

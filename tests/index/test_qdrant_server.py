@@ -23,8 +23,8 @@ from citewell.index.qdrant_server import QdrantServer, RevisionCatalog, ServerRe
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.sync import ingest_shared, pull_book, push_book, remove_shared
 from citewell.options import IndexOptions
-from citewell.testing import HashEmbedder, write_tiny_book
 from tests.qdrant_server import free_ports, running_qdrant
+from tests.servers import HashEmbedder, write_tiny_book
 
 VECTOR = HashEmbedder().embed_query("fresnel lens")
 

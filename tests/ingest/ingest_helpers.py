@@ -14,7 +14,7 @@ from citewell.domain import Chunk
 from citewell.index.library import DiskLibrary
 from citewell.index.revision import current_revision, read_chunks
 from citewell.ingest.pipeline import IngestReport, ingest
-from citewell.testing import HashEmbedder, doubles
+from tests.servers import HashEmbedder, doubles
 
 Files = Mapping[str, str]
 WriteBook = Callable[[Files], Path]

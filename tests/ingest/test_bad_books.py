@@ -20,7 +20,6 @@ from citewell.errors import (
 from citewell.index.library import DiskLibrary
 from citewell.ingest import staging
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
     LAMPS,
     WriteBook,
@@ -29,6 +28,7 @@ from tests.ingest.ingest_helpers import (
     content,
     ingest_lamps,
 )
+from tests.servers import HashEmbedder
 
 GOOD = {"good.md": "# Good\n\nThis page can be read."}
 

@@ -10,8 +10,8 @@ from citewell.ingest import process
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import IngestReport
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, texts
+from tests.servers import HashEmbedder
 
 GOOD = "# Good\n\nThis page can be read.\n"
 LINES = ("[", "[a](", "![a](", "**a ", "e.g. ", "<http:", r"[\]", "<del>")

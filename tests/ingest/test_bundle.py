@@ -20,8 +20,8 @@ from citewell.errors import (
 )
 from citewell.index.revision import current_revision
 from citewell.ingest.bundle import export_book, import_book
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import LAMPS, WriteBook, content, ingest_lamps, paused_ingest
+from tests.servers import HashEmbedder
 
 EMBEDDER = HashEmbedder.id
 

@@ -8,8 +8,8 @@ from citewell.ingest.detect import FORMAT_NAMES, find_format
 from citewell.ingest.formats.markdown import MarkdownFormat
 from citewell.ingest.pipeline import ingest
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, as_nobody
+from tests.servers import HashEmbedder
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from citewell.index.vectors import VectorStore, vector_key
 from citewell.ingest.chunking import embedding_text
 from citewell.ingest.pipeline import Stage, book_name, ingest
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import LAMPS, Content, WriteBook, content, ingest_lamps
+from tests.servers import HashEmbedder
 
 
 def test_a_first_ingest_says_what_it_did(tiny_book: Path, library: Path) -> None:

@@ -12,7 +12,6 @@ from citewell.index.library import DiskLibrary
 from citewell.index.revision import current_revision
 from citewell.ingest.pipeline import BATCH, ingest
 from citewell.ports import Vectors
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import (
     LAMPS,
     Content,
@@ -21,6 +20,7 @@ from tests.ingest.ingest_helpers import (
     ingest_lamps,
     paused_ingest,
 )
+from tests.servers import HashEmbedder
 
 
 class Interrupted(Exception):

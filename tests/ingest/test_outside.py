@@ -11,8 +11,8 @@ from citewell.errors import EmptyBook, UnsupportedSource
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import IngestReport
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, ingest_lamps, texts
+from tests.servers import HashEmbedder
 
 SECRET = "The password of the vault is swordfish."
 PAGE = "# A\n\nThis page is public.\n"

@@ -11,8 +11,8 @@ from citewell.ingest.detect import find_format
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import Changes, Duplicate, read_report, report_to_json
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.ingest_helpers import WriteBook, ingest_lamps
+from tests.servers import HashEmbedder
 
 LONG = "The keeper climbs the two hundred steps of the tower before dusk, and again at dawn."
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.evals.reading import read_book
+from evals.reading import read_book
 
 REPOSITORY = Path(__file__).parents[2]
 # At import: the tests' environment is emptied of CITEWELL_ settings.

@@ -14,7 +14,7 @@ from citewell.errors import BadSettings, EmbedderUnavailable, EmbedderUnreachabl
 from citewell.models.embedder import GraniteEmbedder, prepare_granite
 from citewell.models.registry import choose_embedder
 from citewell.options import EmbeddingOptions
-from citewell.testing import EmbeddingServer, Fault
+from tests.servers import EmbeddingServer, Fault
 
 TEXTS = ["A lens turns.", "Fog is wet."]
 SOON = {"retry-after": "0.01"}

@@ -14,7 +14,7 @@ from citewell.models.embedder import GraniteEmbedder
 from citewell.models.registry import choose_embedder
 from citewell.options import EmbeddingOptions
 from citewell.ports import Embedder
-from citewell.testing import EmbeddingServer, Fault
+from tests.servers import EmbeddingServer, Fault
 
 TEXTS = ["A lens turns.", "Fog is wet.", "A horn sounds in fog.", "The keeper winds the clock."]
 SOON = {"retry-after": "0.01"}

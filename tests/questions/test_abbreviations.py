@@ -8,8 +8,8 @@ from citewell.domain import Answer, Question
 from citewell.events import Done
 from citewell.ingest.pipeline import ingest
 from citewell.questions.abbreviations import expand_abbreviations
-from citewell.testing import HashEmbedder, build_services
 from citewell.text.vocabulary import Vocabulary
+from tests.servers import HashEmbedder, build_services
 
 PAGE = """\
 # Arms

@@ -20,8 +20,8 @@ from citewell.retrieve.calibration import (
     relevance_features,
 )
 from citewell.retrieve.rerank import Passage, SentenceReranker
-from citewell.testing import WordReranker
 from citewell.text.terms import TermStatistics
+from tests.servers import WordReranker
 
 
 def signals(question: str, *texts: str, floor: float = 0.2) -> Signals:

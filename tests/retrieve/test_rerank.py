@@ -12,9 +12,9 @@ from citewell.retrieve.rerank import (
     Passage,
     SentenceReranker,
 )
-from citewell.testing import WordReranker
 from citewell.text.blocks import is_anaphoric
 from citewell.text.terms import TermStatistics
+from tests.servers import WordReranker
 
 NOTHING = TermStatistics()
 

@@ -16,10 +16,10 @@ from citewell.retrieve.search import (
     retrieval_scores,
     similarity_floor,
 )
-from citewell.testing import HashEmbedder, WordReranker
-from citewell.testing.services import PLAIN_CALIBRATION
 from citewell.text.terms import TermStatistics
 from citewell.wiring import Services
+from tests.servers import HashEmbedder, WordReranker
+from tests.servers.services import PLAIN_CALIBRATION
 from tests.verify.samples import Shelf, chunk_of, hit_of
 
 OPTIONS = SearchOptions()

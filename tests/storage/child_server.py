@@ -17,8 +17,8 @@ import uvicorn
 from agents.testing import ModelCall, ModelStep, ScriptedModel
 
 from citewell.api.app import create_app
-from citewell.testing import build_services
-from citewell.testing.scripted import text_stream
+from tests.servers import build_services
+from tests.servers.scripted import text_stream
 
 SENTENCES = (
     "A Fresnel lens is a lens made of concentric rings of glass. [1] ",

@@ -8,9 +8,9 @@ import numpy as np
 from citewell.domain import Answer, Chunk, Claim, Confidence, Contents, Filters, Hit
 from citewell.ingest.toc import build_contents
 from citewell.ports import Rankings, Vectors
-from citewell.testing import HashEmbedder
 from citewell.text.terms import TermStatistics
 from citewell.text.vocabulary import Vocabulary
+from tests.servers import HashEmbedder
 
 NOON = datetime(2025, 1, 2, 12, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from citewell.domain import Citation, Claim, Question
 from citewell.events import Done, Retrieved
-from citewell.testing import build_services
 from citewell.verify.confidence import correctness_of, features_of
+from tests.servers import build_services
 from tests.verify.samples import claim_of, hit_of
 
 HITS = [hit_of("A lens."), hit_of("A horn.", identity="c2", section="Fog")]

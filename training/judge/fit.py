@@ -22,7 +22,6 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from training.judge.alter import MADE
 
 from citewell.models.cross_encoder import EntailmentModel
 from citewell.verify.judge import (
@@ -34,6 +33,7 @@ from citewell.verify.judge import (
     shown,
     support_logit,
 )
+from training.judge.alter import MADE
 
 PENALTY = 0.01
 AGGREGATES = {

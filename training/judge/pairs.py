@@ -26,14 +26,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from training.judge import alter
-
 from citewell.ingest.detect import find_format
 from citewell.options import IngestOptions
 from citewell.text.plain_text import strip_inline_markup
 from citewell.text.sentences import split_spans
 from citewell.text.terms import terms
 from citewell.verify.judge import select_evidence, shown
+from training.judge import alter
 
 HELD = 0.12
 PER_BOOK = 3200

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
+
 from training.encoder import PairEncoder, begin, teacher_weights
 from training.judge.alter import MADE
 from training.learning import auroc, learn

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from training.reader.questions import altered, from_heading, from_sentence, hurried
 
 from citewell.ingest.detect import find_format
 from citewell.options import IngestOptions
 from citewell.text.plain_text import strip_inline_markup
 from citewell.text.sentences import split_spans
 from citewell.text.terms import terms
+from training.reader.questions import altered, from_heading, from_sentence, hurried
 
 MAX_TEXT = 320
 MAX_PAIR = 338

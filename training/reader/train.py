@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
+
 from training.encoder import PairEncoder, begin, teacher_weights
 from training.learning import auroc, learn
 

@@ -24,7 +24,6 @@ COMMANDS = {
     "db": "Show or upgrade the database of conversations.",
     "answers": "List answers, and what the book does not support in them.",
     "feedback": "List what readers think of answers.",
-    "bench": "Measure answers on question sets.",
 }
 
 
@@ -57,12 +56,12 @@ def group() -> None:
     """Answers about a book, from the book alone, with every sentence proven."""
 
 
-def main() -> None:
+def main(command: click.Command = group) -> None:
     """Run the command line; what goes wrong on purpose is one sentence and exit code 1."""
     from citewell.errors import CitewellError
 
     try:
-        group(standalone_mode=False)
+        command(standalone_mode=False)
     except (CitewellError, PermissionError) as error:
         from citewell.cli.options import explain_error
 

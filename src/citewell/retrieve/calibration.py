@@ -28,7 +28,7 @@ DEFAULT_CALIBRATION_FILE = "granite-embedding-30m-english.json"
 DEFAULT_FEATURES = {"lift": 0.1}
 """Features that depend on the embedder, and what stands for them where it has no calibration: with
 the embedded one, halfway between questions that the sample book answers (0.15) and does not (0.05)
-in `evals/golden/physical-ai-dev.jsonl`."""
+in `evals/data/golden/physical-ai-dev.jsonl`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from citewell.testing import build_services
 from tests.api.contracts.serving import Hands, serving
+from tests.servers import build_services
 
 
 @pytest.fixture(scope="module")

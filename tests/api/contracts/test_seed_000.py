@@ -19,7 +19,6 @@ from citewell.api.contracts.agent import (
     session_state,
 )
 from citewell.options import AnswerOptions
-from citewell.testing import build_services
 from citewell.wiring import with_cache
 from tests.api.contracts.serving import (
     COVERED,
@@ -36,6 +35,7 @@ from tests.api.contracts.serving import (
     says,
     serving,
 )
+from tests.servers import build_services
 from tests.verify.samples import hit_of
 
 PATH = "/agent/ask"

@@ -18,7 +18,6 @@ from citewell.api.contracts.assistant import (
     SearchResponse,
 )
 from citewell.options import CONTEXT_TOKENS, AnswerOptions
-from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,
@@ -33,6 +32,7 @@ from tests.api.contracts.serving import (
     says,
     serving,
 )
+from tests.servers import build_services
 from tests.verify.samples import hit_of
 
 PATH = "/assistant/chat"

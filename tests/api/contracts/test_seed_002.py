@@ -22,7 +22,6 @@ from citewell.api.contracts.workflow import (
 )
 from citewell.errors import EmbedderUnreachable
 from citewell.options import WorkflowOptions
-from citewell.testing import HashEmbedder, build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,
@@ -36,6 +35,7 @@ from tests.api.contracts.serving import (
     says,
     serving,
 )
+from tests.servers import HashEmbedder, build_services
 
 PATH = "/workflows/book/chat"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -12,7 +12,6 @@ import pytest
 from citewell.api.contracts.chat import ChatRequest, ChatResponse
 from citewell.api.routes.threads import ConversationThread
 from citewell.options import AnswerOptions
-from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     INVENTED,
@@ -28,6 +27,7 @@ from tests.api.contracts.serving import (
     says,
     serving,
 )
+from tests.servers import build_services
 
 PATH = "/chat/run"
 
@@ -163,7 +163,7 @@ async def test_an_answer_has_no_other_shape(
 
 async def test_passages_are_shown_up_to_five_hundred_characters(tmp_path: Path) -> None:
     from citewell.ingest.pipeline import ingest
-    from citewell.testing import HashEmbedder
+    from tests.servers import HashEmbedder
 
     (tmp_path / "book").mkdir()
     long = " ".join(f"The lamp number {n} has a lens." for n in range(60))

@@ -11,7 +11,6 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message
 
 from citewell.api.contracts.query import QueryRequest, QueryResponse, RetrievedChunk, SessionData
-from citewell.testing import build_services
 from tests.api.contracts.serving import (
     COVERED,
     LENS,
@@ -24,6 +23,7 @@ from tests.api.contracts.serving import (
     assert_unfit,
     serving,
 )
+from tests.servers import build_services
 
 PATH = "/query"
 

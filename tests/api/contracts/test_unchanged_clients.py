@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from citewell.options import WorkflowOptions
-from citewell.testing import build_services
 from citewell.wiring import Services
 from tests.api import serving as keyed
 from tests.api.contracts.serving import COVERED, LENS, Body, ask, ask_streamed, serving
 from tests.api.live_server import Gated
 from tests.api.serving import ORIGIN, access, bearer, limits, new_key
+from tests.servers import build_services
 
 
 @dataclass(frozen=True)

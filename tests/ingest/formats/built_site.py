@@ -12,8 +12,8 @@ from lxml import html
 from citewell.domain import Book, Chunk
 from citewell.ingest.chunking import chunk_page
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from citewell.text.plain_text import plain, strip_inline_markup
+from tests.servers import HashEmbedder
 
 NESTED = "ancestor::blockquote | ancestor::li | ancestor::*[contains(@class, 'admonition')]"
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")

@@ -10,10 +10,10 @@ from citewell.domain import Chunk
 from citewell.index.revision import current_revision, read_chunks
 from citewell.ingest.pipeline import ingest
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
 from tests.ingest.awkward_site import awkward_site
 from tests.ingest.formats.built_site import check, encoded, read_built
 from tests.ingest.formats.node_sites import SAMPLE, build_site, sample_files
+from tests.servers import HashEmbedder
 
 pytestmark = pytest.mark.node
 

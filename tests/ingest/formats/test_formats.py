@@ -8,10 +8,10 @@ import pytest
 from citewell.errors import EmptyBook
 from citewell.index.revision import current_revision, read_chunks
 from citewell.ingest.pipeline import ingest
-from citewell.testing import HashEmbedder
 from citewell.text.sentences import split_spans
 from tests.ingest.formats.test_epub import THREE, packed
 from tests.ingest.paper import Paper
+from tests.servers import HashEmbedder
 
 
 def html(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from citewell.ingest.formats.sphinx.conf import read_settings
 from citewell.ingest.formats.sphinx.toctree import Contents, join_docname, list_entries, matches
 from citewell.ingest.pipeline import ingest
 from citewell.options import IngestOptions
-from citewell.testing import HashEmbedder
+from tests.servers import HashEmbedder
 
 OPTIONS = IngestOptions(site_url="https://x.y/")
 WriteBook = Callable[[Mapping[str, str]], Path]

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 from citewell.citations.quotes import find_quote
 from citewell.domain import Chunk, Question
-from citewell.evals.adversarial import Alteration, Place, locate
-from citewell.evals.metrics import SEED
 from citewell.events import Done, Sentence
 from citewell.ports import Answerer, Index
+from evals.adversarial import Alteration, Place, locate
+from evals.metrics import SEED
 
 Truth = Literal["true", "miscited", "altered", "invented"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)
@@ -81,7 +81,7 @@ def write_scripts(items: Sequence[Alteration], index: Index) -> list[Script]:
     scripts = []
     for page in dict.fromkeys(item.page for item in items):
         own = [item for item in items if item.page == page]
-        random.Random(SEED).shuffle(own)  # noqa: S311 - no secret
+        random.Random(SEED).shuffle(own)
         for first in (0, 1):
             lines = [_line(item, lie=place % 2 == first) for place, item in enumerate(own)]
             while lines:

@@ -1,4 +1,4 @@
-"""`citewell bench …`."""
+"""`python -m evals …`."""
 
 import asyncio
 import sys
@@ -13,40 +13,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from citewell.cli import bench_verification
-from citewell.cli.bench_verification import print_figures
 from citewell.cli.options import book_option, data_option, settings_from, shared_option
 from citewell.domain import Filters
-from citewell.evals.conversations import follow, read_conversations
-from citewell.evals.golden import GoldenResult, read_golden, run_golden
-from citewell.evals.injection import (
-    Attack,
-    Outcome,
-    attack_all,
-    read_attacks,
-    table,
-)
-from citewell.evals.injection import (
-    write_book as write_attacked_book,
-)
-from citewell.evals.reading import Reading, read_book
-from citewell.evals.retrieval import (
-    CORPUS,
-    TOP_K,
-    Found,
-    QuestionSet,
-    read_set,
-    run_set,
-    write_book,
-)
-from citewell.evals.retrieval_report import (
-    figures,
-    summary_of,
-    write_retrieval_report,
-    write_summary,
-)
-from citewell.evals.sets import find_sets
-from citewell.evals.timing import Stopwatch, TimedEmbedder, TimedReranker, forget_peak, peak_mb
 from citewell.ingest.detect import FORMAT_NAMES
 from citewell.settings import Settings
 from citewell.wiring import (
@@ -57,6 +25,38 @@ from citewell.wiring import (
     build_searcher,
     wire_services,
 )
+from evals import verification_commands
+from evals.conversations import follow, read_conversations
+from evals.golden import GoldenResult, read_golden, run_golden
+from evals.injection import (
+    Attack,
+    Outcome,
+    attack_all,
+    read_attacks,
+    table,
+)
+from evals.injection import (
+    write_book as write_attacked_book,
+)
+from evals.reading import Reading, read_book
+from evals.retrieval import (
+    CORPUS,
+    TOP_K,
+    Found,
+    QuestionSet,
+    read_set,
+    run_set,
+    write_book,
+)
+from evals.retrieval_report import (
+    figures,
+    summary_of,
+    write_retrieval_report,
+    write_summary,
+)
+from evals.sets import find_sets
+from evals.timing import Stopwatch, TimedEmbedder, TimedReranker, forget_peak, peak_mb
+from evals.verification_commands import print_figures
 
 
 @click.command()
@@ -238,7 +238,7 @@ async def _run_attacks(
     # Imported here: the readers of every format and the agent stack take a while to load.
     from citewell.answer.prompts import PROMPTS
     from citewell.ingest.pipeline import ingest
-    from citewell.testing.scripted import obeys_everything
+    from tests.servers.scripted import obeys_everything
 
     embedder = build_embedder(settings)
     with TemporaryDirectory() as folder:
@@ -271,10 +271,10 @@ def command() -> None:
 
 for one in (
     retrieval,
-    bench_verification.confidence,
-    bench_verification.grounding,
-    bench_verification.adversarial,
-    bench_verification.scripted,
+    verification_commands.confidence,
+    verification_commands.grounding,
+    verification_commands.adversarial,
+    verification_commands.scripted,
     injection,
     reading,
 ):

@@ -16,10 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 from citewell.citations.quotes import find_quote
 from citewell.domain import Chunk
 from citewell.errors import BadRequest
-from citewell.evals import metrics
-from citewell.evals.grounding import Outcome, outcome_of
-from citewell.evals.sets import numbered_lines
 from citewell.ports import Index, Judge
+from evals import metrics
+from evals.grounding import Outcome, outcome_of
+from evals.sets import numbered_lines
 
 AlterationKind = Literal[
     "number", "unit", "negation", "entity", "direction", "generalisation", "citation", "outside",

@@ -5,12 +5,12 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from citewell.evals import metrics
-from citewell.evals.metrics import interval, quantile
-from citewell.evals.references import Published, as_rows, fitted_on, published_of, spread
-from citewell.evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
-from citewell.evals.retrieval import Found, QuestionSet
-from citewell.evals.timing import EMBEDDING, READING, REST, SEARCH, STAGES, TOTAL
+from evals import metrics
+from evals.metrics import interval, quantile
+from evals.references import Published, as_rows, fitted_on, published_of, spread
+from evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
+from evals.retrieval import Found, QuestionSet
+from evals.timing import EMBEDDING, READING, REST, SEARCH, STAGES, TOTAL
 
 SUMMARY = (
     "page@1", "page@5", "hit@1", "hit@5", "mrr@10", "ndcg@10", "recall@10", "refusal_auroc",

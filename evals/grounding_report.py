@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.evals import metrics
-from citewell.evals.grounding import GroundingSet, Judged
-from citewell.evals.metrics import Counts, best_f1, count, interval, overlap, quantile, span_f1
-from citewell.evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
+from evals import metrics
+from evals.grounding import GroundingSet, Judged
+from evals.metrics import Counts, best_f1, count, interval, overlap, quantile, span_f1
+from evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
 
 PUBLISHED: dict[str, dict[str, str]] = {
     "attributionbench-dev": {"macro-F1, GPT-3.5 fine-tuned (arXiv 2402.15089)": "about 80"},

@@ -16,7 +16,7 @@ class LlamaServer:
     def __init__(self, weights: Path, *, threads: int = 1, context: int = 4_096) -> None:
         """Start it; with more threads than there are free cores it becomes slower."""
         command = [sys.executable, "-m", __name__, str(weights), str(threads), str(context)]
-        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True)  # noqa: S603 - ours
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True)
         self.url = ""
         """The base URL to configure."""
 

@@ -1,4 +1,4 @@
-"""`citewell bench grounding`, `adversarial` and `scripted`: how well claims are checked."""
+"""`python -m evals grounding`, `adversarial` and `scripted`: how well claims are checked."""
 
 import asyncio
 import sys
@@ -14,17 +14,20 @@ from rich.progress import Progress
 from rich.table import Table
 
 from citewell.cli.options import book_option, data_option, settings_from, shared_option
-from citewell.evals import adversarial as lies
-from citewell.evals import scripted as scripts
-from citewell.evals.answering import (
+from citewell.ports import Judge
+from citewell.settings import Settings
+from citewell.wiring import books_folder, build_embedder, build_judge, build_library, wire_services
+from evals import adversarial as lies
+from evals import scripted as scripts
+from evals.answering import (
     Replied,
     ask_set,
     write_confidence_report,
 )
-from citewell.evals.answering import (
+from evals.answering import (
     figures as confidence_figures,
 )
-from citewell.evals.grounding import (
+from evals.grounding import (
     DATA,
     GroundingSet,
     Judged,
@@ -33,17 +36,14 @@ from citewell.evals.grounding import (
     judge_threshold,
     read_grounding,
 )
-from citewell.evals.grounding_report import (
+from evals.grounding_report import (
     SHOWN,
     figures,
     write_grounding_report,
     write_plain_report,
 )
-from citewell.evals.retrieval import CORPUS, QuestionSet, read_set, write_book
-from citewell.evals.sets import find_sets
-from citewell.ports import Judge
-from citewell.settings import Settings
-from citewell.wiring import books_folder, build_embedder, build_judge, build_library, wire_services
+from evals.retrieval import CORPUS, QuestionSet, read_set, write_book
+from evals.sets import find_sets
 
 if TYPE_CHECKING:
     from citewell.answer.models import ModelFactory
@@ -222,7 +222,7 @@ async def _play(
     limit: int | None,
     console: Console,
 ) -> list[scripts.Played]:
-    from citewell.testing.scripted import reads_then_writes
+    from tests.servers.scripted import reads_then_writes
 
     on_stage: list[scripts.Script] = []
     model: ModelFactory = lambda _: reads_then_writes(on_stage[-1].sections, on_stage[-1].write)  # noqa: E731

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from citewell.domain import Answer, Citation, Question
-from citewell.evals import metrics
-from citewell.evals.metrics import interval
-from citewell.evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
-from citewell.evals.retrieval import CORPUS, Progress, Query, QuestionSet
 from citewell.events import Done
 from citewell.ports import Answerer
+from evals import metrics
+from evals.metrics import interval
+from evals.report import begin_report, markdown_table, pyplot_or_none, write_rows
+from evals.retrieval import CORPUS, Progress, Query, QuestionSet
 
 
 @dataclass(frozen=True, slots=True)

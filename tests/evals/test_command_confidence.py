@@ -2,18 +2,16 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Citewell
-from tests.cli.test_bench_retrieval import write_set
+from tests.evals.test_command_retrieval import write_set
 
 
 def test_what_is_said_of_answers_is_compared_with_the_truth(
-    citewell: Citewell, tmp_path: Path
+    evals: Citewell, tmp_path: Path
 ) -> None:
     folder = write_set(tmp_path / "lamps")
     out = tmp_path / "reports"
 
-    run = citewell(
-        "bench", "confidence", str(folder), "--out", str(out), data=tmp_path / "data", COLUMNS="80"
-    )
+    run = evals("confidence", str(folder), "--out", str(out), data=tmp_path / "data", COLUMNS="80")
 
     assert run.returncode == 0, run.stderr
     report = json.loads(next(out.glob("confidence-lamps-*[0-9].json")).read_text("utf-8"))

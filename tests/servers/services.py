@@ -12,7 +12,6 @@ from citewell.retrieve.calibration import Calibration, LogisticModel
 from citewell.retrieve.rerank import SentenceReranker
 from citewell.retrieve.search import Searcher
 from citewell.settings import Settings
-from citewell.testing.doubles import HashEmbedder, WordReranker
 from citewell.verify.judge import LexicalJudge
 from citewell.wiring import (
     Services,
@@ -22,6 +21,7 @@ from citewell.wiring import (
     build_threads,
     build_workflows,
 )
+from tests.servers.doubles import HashEmbedder, WordReranker
 
 PLAIN_CALIBRATION = Calibration(
     answerability=LogisticModel(1.0, {"reader": 8.0}),

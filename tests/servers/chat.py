@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # who asked has left before the next request
 
     def _send(self, reply: Reply, request: dict[str, Any]) -> None:
-        if reply.body is not None or reply.status != 200:  # noqa: PLR2004 - HTTP's
+        if reply.body is not None or reply.status != 200:
             said = {"error": {"message": "told to fail", "type": "test", "code": "told"}}
             self._plain(reply, reply.body or json.dumps(said).encode())
         elif request.get("stream"):

@@ -19,14 +19,14 @@ from typing import Any
 
 from citewell.domain import Chunk, Claim, Hit, VerdictKind
 from citewell.errors import BadRequest
-from citewell.evals.metrics import SEED, Span
-from citewell.evals.sets import numbered_lines
 from citewell.ports import Judge
 from citewell.text.plain_text import strip_inline_markup
 from citewell.text.sentences import split_spans
 from citewell.text.terms import terms
 from citewell.verify.claims import split_pieces
 from citewell.verify.grounding import check_piece
+from evals.metrics import SEED, Span
+from evals.sets import numbered_lines
 
 DATA = "data.jsonl"
 PASSAGE = 1200
@@ -106,7 +106,7 @@ def read_grounding(folder: Path, limit: int | None = None) -> GroundingSet:
     """
     examples = list(_examples(folder / DATA))
     if limit and limit < len(examples):
-        chosen = random.Random(SEED).sample(range(len(examples)), limit)  # noqa: S311 - no secret
+        chosen = random.Random(SEED).sample(range(len(examples)), limit)
         examples = [examples[place] for place in sorted(chosen)]
     meta = folder / "META.json"
     known = json.loads(meta.read_text("utf-8")) if meta.is_file() else {}

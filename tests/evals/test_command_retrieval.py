@@ -27,7 +27,7 @@ def write_set(folder: Path) -> Path:
 
 
 def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
-    citewell: Citewell, tmp_path: Path
+    evals: Citewell, tmp_path: Path
 ) -> None:
     for name in ("first", "second"):
         write_set(tmp_path / "shared" / "data" / "retrieval" / name)
@@ -35,8 +35,7 @@ def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
     (tmp_path / "shared" / "data" / "BASELINES.json").write_text(json.dumps(floors), "utf-8")
     out = tmp_path / "reports"
 
-    run = citewell(
-        "bench", "retrieval", "--out", str(out), data=tmp_path / "data",
+    run = evals("retrieval", "--out", str(out), data=tmp_path / "data",
         CITEWELL_SHARED=str(tmp_path / "shared"), COLUMNS="80",
     )  # fmt: skip
 
@@ -57,8 +56,8 @@ def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
     assert "│" not in run.stdout
 
 
-def test_a_set_that_is_not_there_is_named(citewell: Citewell, tmp_path: Path) -> None:
-    run = citewell("bench", "retrieval", "none", data=tmp_path)
+def test_a_set_that_is_not_there_is_named(evals: Citewell, tmp_path: Path) -> None:
+    run = evals("retrieval", "none", data=tmp_path)
 
     assert run.returncode != 0
     assert "holds corpus.jsonl" in run.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 from tests.cli.conftest import Citewell
 from tests.conftest import SAMPLE
 
-ITEMS = SAMPLE.parent.parent / "evals" / "adversarial" / "physical-ai.jsonl"
+ITEMS = SAMPLE.parent.parent / "evals/data/adversarial" / "physical-ai.jsonl"
 PAGE = "docs/01-foundations/02-anatomy-of-a-robot.md"
 
 
@@ -26,12 +26,10 @@ def write_set(folder: Path) -> Path:
     return folder
 
 
-def test_a_labelled_set_is_measured_and_reported(citewell: Citewell, tmp_path: Path) -> None:
+def test_a_labelled_set_is_measured_and_reported(evals: Citewell, tmp_path: Path) -> None:
     folder, out = write_set(tmp_path / "lamps"), tmp_path / "reports"
 
-    run = citewell(
-        "bench", "grounding", str(folder), "--limit", "12", "--out", str(out), data=tmp_path
-    )
+    run = evals("grounding", str(folder), "--limit", "12", "--out", str(out), data=tmp_path)
 
     assert run.returncode == 0, run.stderr
     assert "judge" in run.stdout
@@ -45,19 +43,17 @@ def test_a_labelled_set_is_measured_and_reported(citewell: Citewell, tmp_path: P
     assert "of this very set" in page
 
 
-def test_sets_are_looked_for_in_the_shared_folder(citewell: Citewell, tmp_path: Path) -> None:
-    run = citewell("bench", "grounding", data=tmp_path, CITEWELL_SHARED=str(tmp_path / "shared"))
+def test_sets_are_looked_for_in_the_shared_folder(evals: Citewell, tmp_path: Path) -> None:
+    run = evals("grounding", data=tmp_path, CITEWELL_SHARED=str(tmp_path / "shared"))
 
     assert run.returncode != 0
     assert "holds no sets" in run.stderr
 
 
 def test_altered_claims_are_reported_for_each_half(
-    citewell: Citewell, sample_data: Path, tmp_path: Path
+    evals: Citewell, sample_data: Path, tmp_path: Path
 ) -> None:
-    run = citewell(
-        "bench", "adversarial", str(ITEMS), "--show", "--out", str(tmp_path), data=sample_data
-    )
+    run = evals("adversarial", str(ITEMS), "--show", "--out", str(tmp_path), data=sample_data)
 
     assert run.returncode == 0, run.stderr
     page = next(tmp_path.glob("adversarial-physical-ai-*.md")).read_text("utf-8")
@@ -66,15 +62,15 @@ def test_altered_claims_are_reported_for_each_half(
 
 
 def test_a_lying_model_fails_the_run_only_where_too_much_of_it_is_shown(
-    citewell: Citewell, sample_data: Path, tmp_path: Path
+    evals: Citewell, sample_data: Path, tmp_path: Path
 ) -> None:
     lines = [line for line in ITEMS.read_text("utf-8").splitlines() if PAGE in line]
     path = tmp_path / "lies.jsonl"
     path.write_text("\n".join(lines[:8]), "utf-8")
-    command = ("bench", "scripted", str(path), "--out", str(tmp_path / "reports"), "--at-most")
+    command = ("scripted", str(path), "--out", str(tmp_path / "reports"), "--at-most")
 
-    fine = citewell(*command, "1", data=sample_data)
-    strict = citewell(*command, "-1", data=sample_data)
+    fine = evals(*command, "1", data=sample_data)
+    strict = evals(*command, "-1", data=sample_data)
 
     assert (fine.returncode, strict.returncode) == (0, 1), fine.stderr
     assert "shown without a verdict: 0" in fine.stdout

@@ -76,7 +76,7 @@ class EmbeddingServer:
         fault = self.faults.popleft() if self.faults else Fault()
         if fault.stall:
             self._closing.wait(STALLED)
-        if fault.body is not None or fault.status != 200:  # noqa: PLR2004 - HTTP's
+        if fault.body is not None or fault.status != 200:
             said = {"error": {"message": "told to fail", "type": "test", "code": "told"}}
             return fault.status, fault.headers, fault.body or json.dumps(said).encode()
         vectors = self.embedder.embed_passages(request["input"])

@@ -13,15 +13,15 @@ from typing import Any
 
 from citewell.domain import Filters, Hit, Question
 from citewell.errors import BadRequest
-from citewell.evals.metrics import SEED
-from citewell.evals.references import floors_of
-from citewell.evals.sets import numbered_lines
-from citewell.evals.timing import Stopwatch, TimedIndex
 from citewell.ports import Index
 from citewell.questions.analyze import analyze_question
 from citewell.questions.followup import ConversationContext, Exchange
 from citewell.retrieve.followup_search import search_with_history
 from citewell.retrieve.search import Searcher, SearchResult
+from evals.metrics import SEED
+from evals.references import floors_of
+from evals.sets import numbered_lines
+from evals.timing import Stopwatch, TimedIndex
 
 TOP_K = 10
 HISTORY = 3
@@ -101,7 +101,7 @@ def read_set(folder: Path, queries: str = "queries.jsonl", limit: int | None = N
             )
         )
     if limit and limit < len(found):
-        chosen = random.Random(SEED).sample(range(len(found)), limit)  # noqa: S311 - no secret
+        chosen = random.Random(SEED).sample(range(len(found)), limit)
         found = [found[place] for place in sorted(chosen)]
     meta = folder / "META.json"
     known = json.loads(meta.read_text("utf-8")) if meta.is_file() else {}

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from citewell.domain import Answer, Question
 from citewell.errors import BadRequest
-from citewell.evals.sets import numbered_lines
 from citewell.events import Done
 from citewell.ports import Answerer
 from citewell.text.plain_text import plain
+from evals.sets import numbered_lines
 
 Kind = Literal["covered", "followup", "uncovered"]
 
