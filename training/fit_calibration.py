@@ -38,7 +38,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from training.reader.questions import altered
 
 from citewell.domain import Filters, Hit
 from citewell.models.cross_encoder import CrossEncoder
