@@ -1,6 +1,7 @@
 """On-topic negatives for the reader: the same style of question, another passage."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,16 @@ from training.question_twins import names_in, twin
 from training.rows import Reading
 from training.search import Shelf, Words
 
+<<<<<<< HEAD
 ALIKE = 0.7
+=======
+from citewell.text.terms import terms
+
+ALIKE = 0.6
+>>>>>>> training
 """A passage that has so much of what the answer says may well answer, too."""
 DEPTH = 8
+COMMON = 0.1
 
 
 def answer_shared(words: Words, answer: str, passage: str) -> float:
@@ -32,16 +40,19 @@ class Book:
         self.texts = [f"{heading}\n{' '.join(s)}" for heading, s in self.passages]
         self.place = {passage: number for number, passage in enumerate(self.passages)}
         self.shelf = Shelf(self.texts, cache)
-        self.names = sorted({name for text in self.texts for name in names_in(text)})
+        counted = Counter(name for text in self.texts for name in set(names_in(text)))
+        # What every other passage names is the subject of the book, and nothing to tell them by.
+        self.names = sorted(n for n, times in counted.items() if times < COMMON * len(self.texts))
 
     def others(self, row: Reading, count: int) -> Iterator[Reading]:
         """Yield an answered question on the nearest passages that do not answer it."""
         own = self.place[row.heading, row.sentences]
         answer = " ".join(row.sentences[i] for i in row.marked or ())
         for place in self.shelf.nearest(row.question, DEPTH + 1, but=[own]):
-            if count and not self.answers_too(answer, place):
+            heading, sentences = self.passages[place]
+            # A long section is several passages: what one says, the next may say again.
+            if count and heading != row.heading and not self.answers_too(answer, place):
                 count -= 1
-                heading, sentences = self.passages[place]
                 yield Reading(
                     row.question, heading, sentences, False, (), f"{row.source}/other-passage"
                 )

@@ -163,6 +163,8 @@ def train(
     }  # fmt: skip
     (options.run / "about.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
     training.run(rows)
+    if not training.done:
+        raise SystemExit("stopped before its end; the same command goes on")
 
 
 def _begun(options: argparse.Namespace) -> str:
