@@ -175,7 +175,7 @@ def ece(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> tuple[float, 
 
 
 def risks(labels: np.ndarray, p: np.ndarray, weights: np.ndarray) -> list[list[float]]:
-    """Return, for thresholds, the share of wrong ones among the answered, and of the answered."""
+    """Give, for thresholds, the share of wrong ones among the answered, and of the answered."""
     found = []
     for threshold in np.arange(10, 20) / 20:
         answered = p >= threshold
@@ -197,7 +197,7 @@ class Table:
         return list(self.rows[0]["features"])
 
     def x(self, floor: float = 0.0) -> np.ndarray:
-        """Return the features, with a floor for what short books lack."""
+        """Give the features, with a floor for what short books lack."""
         features = [r["features"] | {"lift": r["features"]["lift"] - r["lacking"] * floor}
                     for r in self.rows]  # fmt: skip
         return np.array([[one[name] for name in self.names] for one in features])

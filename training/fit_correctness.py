@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from citewell.cli.bench_verification import ask_all
 from rich.console import Console
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
@@ -25,7 +26,6 @@ from citewell.settings import read_settings
 from citewell.verify.confidence import FEATURES, features_of
 from evals.metrics import calibration_error
 from evals.retrieval import read_set
-from evals.verification_commands import ask_all
 
 BOOKS = ("openstax-microbiology", "openstax-sociology")
 UNNATURAL = re.compile(r"following|\bEXCEPT\b|\b(?:not|NOT)\b|_{3,}")

@@ -11,13 +11,7 @@ from training.question_twins import names_in, twin
 from training.rows import Reading
 from training.search import Shelf, Words
 
-<<<<<<< HEAD
-ALIKE = 0.7
-=======
-from citewell.text.terms import terms
-
 ALIKE = 0.6
->>>>>>> training
 """A passage that has so much of what the answer says may well answer, too."""
 DEPTH = 8
 COMMON = 0.1
