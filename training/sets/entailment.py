@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from training.evidence import Passage, select, shown
+from training.negatives import answer_shared
 from training.rows import Entailment, Label, read_lines, sentences_of
 from training.search import Words
 from training.sets.written import held_sentences
 from training.tokens import count_tokens
+from training.twins import usable
 
 LABELS: dict[str, Label] = {
     "entailment": "supported", "contradiction": "contradicted", "neutral": "unsupported",
@@ -24,6 +26,7 @@ LABELS: dict[str, Label] = {
     "refute": "contradicted", "irrelevant": "unsupported",
 }  # fmt: skip
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
+COVERED = 0.6
 ALIKE = (0.6, 1.6)
 """Right and wrong answers of so different a length tell themselves apart by it."""
 
@@ -36,21 +39,17 @@ def clean(text: str) -> str:
     return " ".join(text.split())
 
 
-def pairs(name: str, *, select_from: int = 0) -> Any:
-    """Return the converter of a set of (claim, evidence, label).
+def pairs(name: str, *, longest: int = 1500) -> Any:
+    """Return the converter of a set of (claim, evidence, label) that leaves out long evidence.
 
-    Evidence of more than `select_from` characters (if it is given) is chosen from, as at run time.
+    What is chosen from long evidence need not have all that a claim takes.
     """
 
     def convert(data: Path, _: random.Random, __: Path) -> Iterator[Entailment]:
         for row in read_lines(data / f"entailment/{name}.jsonl.gz"):
             claim, text = clean(row["claim"]), clean(row["evidence"])
-            if select_from and len(text) > select_from:
-                found = bearing(claim, "", sentences_of(text))
-            else:
-                found = (text,)
-            if claim and found:
-                yield Entailment(claim, "", found, LABELS[row["label"]], name)
+            if claim and text and len(text) <= longest:
+                yield Entailment(claim, "", (text,), LABELS[row["label"]], name)
 
     return convert
 
@@ -163,7 +162,9 @@ def openstax(data: Path, _: random.Random, __: Path) -> Iterator[Entailment]:
                 near = sorted(words.nearest(claim, 3))
                 chosen = [passages[i] for i in near]
                 heading, texts = shown(chosen, select(claim, chosen, words.idf, count_tokens))
-                if texts and len(claim) > 40 and not held & set(texts):
+                said = answer_shared(words, claim, " ".join(texts))
+                # A summary may sum up what no few sentences say.
+                if said > COVERED and usable(claim) and not held & set(texts):
                     yield Entailment(claim, heading, texts, "supported", f"{name}/summary")
 
 
@@ -185,11 +186,11 @@ def _pages(
 
 
 CONVERTERS = {
-    "fever": pairs("fever", select_from=900), "snli": pairs("snli"), "snli-2": pairs("snli-2"),
+    "fever": pairs("fever", longest=900), "snli": pairs("snli"), "snli-2": pairs("snli-2"),
     "snli-counterfactual": pairs("snli-counterfactual"), "mnli": pairs("mnli"),
     "mnli-2": pairs("mnli-2"), "wikipedia-nli": pairs("wikipedia-new-protocols"),
     "paws": pairs("paws"), "scitail": pairs("scitail"),
-    "summedits": pairs("summedits", select_from=600), "fever-symmetric": pairs("fever-symmetric"),
+    "summedits": pairs("summedits", longest=900), "fever-symmetric": pairs("fever-symmetric"),
     "foolmetwice": pairs("foolmetwice"), "linguist-in-the-loop": pairs("linguist-in-the-loop"),
     "halueval-qa": halueval, "halueval-dialogue": halueval_dialogue, "climate-fever": climate,
     "covidfact": covidfact, "factcheck-gpt": factcheck, "scifact": scifact, "openstax": openstax,
