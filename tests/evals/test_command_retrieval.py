@@ -46,7 +46,7 @@ def test_every_set_of_the_shared_folder_is_measured_and_summed_up(
     assert seen["embedded"] == 3
     assert min(stage["p50"] for stage in seen["ms"].values()) > 0
     assert seen["total_by_embedding"] > 1
-    assert 50 < seen["peak_mb"] < 4000
+    assert seen["peak_mb"] > 50
     assert "COVID-QA" in report["fitted_on"]
     summary = next(out.glob("retrieval-*.md")).read_text("utf-8")
     assert "| first | 3, 2 answerable | 1.000 (0.250) |" in summary

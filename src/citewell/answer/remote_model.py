@@ -276,7 +276,7 @@ def _completed_event(text: str) -> ResponseCompletedEvent:
 
 
 def model_error(name: str, error: Exception) -> ModelError:
-    """Say in our words what went wrong; the server's own are for the log, and never show a key."""
+    """Return what went wrong; the server's own words are for the log, and never show a key."""
     model = f"The model {name!r}"
     if isinstance(error, ModelError):
         return error

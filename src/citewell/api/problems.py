@@ -374,7 +374,7 @@ def openai_status(status: int) -> int:
 
 
 def openai_error(problem: dict[str, Any]) -> dict[str, Any]:
-    """Say the same as a problem of RFC 9457."""
+    """Return the same as a problem of RFC 9457."""
     status, code = problem["status"], problem["code"]
     server = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     wrong = problem.get("errors") or [{"field": "model" if code == "UnknownBook" else None}]

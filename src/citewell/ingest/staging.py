@@ -256,7 +256,7 @@ def lock_book(folder: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def disk_errors(library: Path) -> Iterator[None]:
-    """Say in one sentence that the disk is full or cannot be written."""
+    """Return one sentence: the disk is full or cannot be written."""
     try:
         yield
     except (IndexUnreachable, RevisionGone):

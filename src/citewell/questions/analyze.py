@@ -101,7 +101,7 @@ def translate_definition_question(
 
 
 def language_notice(language: Language) -> str:
-    """Say in both languages that the book is in English."""
+    """Return a notice in both languages that the book is in English."""
     if not language.notice:
         return "The book is in English, and I can only read questions in English."
     english = "The book is in English; please ask your question in English."

@@ -284,5 +284,5 @@ def sessions_router(
 
 
 def unknown(session: str) -> UnknownThread:
-    """Say that a contract has no such conversation."""
+    """Return the error that a contract has no such conversation."""
     return UnknownThread(f"There is no conversation {session}.")

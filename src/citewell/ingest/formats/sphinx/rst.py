@@ -179,7 +179,7 @@ def split_target(text: str) -> tuple[str, str, bool]:
 
 
 def _code_words(words: str, kind: str) -> str:
-    """Say `~pkg.mod.name` as Sphinx does: `name`, with `()` behind what is called."""
+    """Return `~pkg.mod.name` as Sphinx shows it: `name`, with `()` behind what is called."""
     if words.startswith("!"):
         return words[1:]
     if words.startswith("~"):

@@ -41,7 +41,7 @@ class AnyOption(dict[str, Any]):
         return directives.unchanged
 
     def __bool__(self) -> bool:
-        """Say that there are options, so that docutils looks for them."""
+        """Return that there are options, so that docutils looks for them."""
         return True
 
 
