@@ -3,15 +3,17 @@
 Conversations, keys and running streams have one history, also where they are in files of their own.
 """
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy import Connection, column, inspect, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from citewell.errors import StoreMismatch
-from citewell.storage.database import Database
+from citewell.errors import StoreMismatch, StoreUnavailable
+from citewell.storage.database import UNAVAILABLE, Database
 from citewell.storage.tables import VERSION_TABLE
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
@@ -20,6 +22,8 @@ REVISIONS = tuple(sorted(file.name[1:5] for file in _VERSIONS.glob("r[0-9]*_*.py
 """Every revision there is; the last one makes the tables that the code uses."""
 LOCK = 0x51_75_69_72_65
 """The number under which PostgreSQL keeps one process from migrating while another does."""
+LOCK_SECONDS = 120.0
+"""How long a process waits for another one that migrates; a large database takes a while."""
 
 
 async def current_revision(database: Database) -> str | None:
@@ -50,9 +54,18 @@ async def upgrade(database: Database) -> None:
 
 async def _lock(connection: AsyncConnection) -> None:
     if connection.dialect.name == "sqlite":
+        waiting = (await connection.exec_driver_sql("PRAGMA busy_timeout")).scalar()
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * LOCK_SECONDS:.0f}")
         await connection.exec_driver_sql("BEGIN IMMEDIATE")
-    else:
-        await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={waiting}")
+        return
+    # Asked again and again: a query that waits is ended after `QUERY_SECONDS`.
+    deadline = monotonic() + LOCK_SECONDS
+    attempt = text("SELECT pg_try_advisory_xact_lock(:lock)")
+    while not (await connection.execute(attempt, {"lock": LOCK})).scalar():
+        if monotonic() > deadline:
+            raise StoreUnavailable(UNAVAILABLE)
+        await asyncio.sleep(0.05)
 
 
 def _read_revision(connection: Connection) -> str | None:
