@@ -24,6 +24,7 @@ from training.recipe import FOLDER, options_of, read_recipe, train
 from training.rows import Entailment, Label
 from training.sets.entailment import pairs
 from training.sets.written import Evidence, claims, read_written
+from training.style import log_odds_of
 from training.tokens import judge_input
 
 LABELS: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
@@ -33,19 +34,32 @@ MNLI = 1500
 """Pairs of MNLI's dev part that are looked at while training."""
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The label of a claim, and what its wording alone says of it, as log-odds."""
+
+    label: Label
+    style: float
+
+
 class JudgeTask:
     """What the judge learns, and its figures on the written set's dev part."""
 
     def __init__(self, best: str, held: "Held") -> None:
         self.best = best
         self._held = held
+        self._style: dict[str, float] = {}
+
+    def prepare(self, rows: Sequence[Entailment]) -> None:
+        """Find what the wording of the claims gives away."""
+        self._style = log_odds_of([r.claim for r in rows], [r.label == "supported" for r in rows])
 
     def examples(self, rows: Sequence[Entailment], _: random.Random) -> list[Example]:
         """Return what is learnt from rows."""
         return [
             Example(
                 judge_input(row.claim, row.heading, row.evidence),
-                row.label,
+                Target(row.label, self._style.get(row.claim, 0.0)),
                 row.weight,
             )
             for row in rows
@@ -58,10 +72,12 @@ class JudgeTask:
         taught: tuple[Tensor, None] | None,
     ) -> Tensor:
         """Return the cross-entropy; of “not” it counts what is left of “supported”."""
-        log = functional.log_softmax(outputs[0].float(), dim=1)
+        logits = outputs[0].float()
+        logits[:, 0] += torch.tensor([one.target.style for one in batch])
+        log = functional.log_softmax(logits, dim=1)
         of_label = {label: log[:, number] for number, label in enumerate(LABELS)}
         of_label["not"] = torch.logsumexp(log[:, 1:], dim=1)
-        each = -torch.stack([of_label[one.target][row] for row, one in enumerate(batch)])
+        each = -torch.stack([of_label[one.target.label][row] for row, one in enumerate(batch)])
         if taught is not None:
             soft = functional.softmax(taught[0].float(), dim=1)
             each = torch.lerp(each, -(soft * log).sum(dim=1), TAUGHT)

@@ -43,6 +43,9 @@ class Task(Protocol):
     best: str
     """The figure by which weights are kept."""
 
+    def prepare(self, rows: Sequence[Any]) -> None:
+        """Learn what must be known of all rows before any of them is shown."""
+
     def examples(self, rows: Sequence[Any], rng: random.Random) -> list[Example]:
         """Return what is learnt from rows."""
 

@@ -23,6 +23,7 @@ from training.recipe import FOLDER, options_of, read_recipe, train
 from training.rows import Reading
 from training.sets.written import answered, books_of, read_written, unanswered
 from training.sloppy import SHARE, sloppy
+from training.style import log_odds_of
 from training.tokens import Input, reader_inputs
 
 TAUGHT = 0.5
@@ -35,6 +36,8 @@ class Target:
 
     answers: float | None
     marks: tuple[float, ...] | None
+    style: float = 0.0
+    """What the question's wording alone says of `answers`, as log-odds."""
 
 
 class ReaderTask:
@@ -43,6 +46,12 @@ class ReaderTask:
     def __init__(self, best: str, held: "Held") -> None:
         self.best = best
         self._held = held
+        self._style: dict[str, float] = {}
+
+    def prepare(self, rows: Sequence[Reading]) -> None:
+        """Find what the wording of the questions gives away."""
+        known = [row for row in rows if row.answers is not None]
+        self._style = log_odds_of([r.question for r in known], [bool(r.answers) for r in known])
 
     def examples(self, rows: Sequence[Reading], rng: random.Random) -> list[Example]:
         """Return one window of each row; of an answering passage one that has what is marked."""
@@ -51,7 +60,8 @@ class ReaderTask:
             question = sloppy(row.question, rng) if rng.random() < SHARE else row.question
             made = window_of(row, reader_inputs(question, row.heading, row.sentences), rng)
             if made is not None:
-                found.append(Example(made, target_of(row, made), row.weight))
+                style = self._style.get(row.question, 0.0)
+                found.append(Example(made, target_of(row, made, style), row.weight))
         return found
 
     def loss(
@@ -65,6 +75,7 @@ class ReaderTask:
         weights = torch.tensor([one.weight for one in batch])
         known = torch.tensor([one.target.answers is not None for one in batch])
         answers = torch.tensor([one.target.answers or 0.0 for one in batch])
+        logits = logits + torch.tensor([one.target.style for one in batch])
         rows, places, labels, each = marked(batch)
         said = marks[rows, places]
         if taught is not None:
@@ -92,12 +103,12 @@ def window_of(row: Reading, made: Sequence[Input], rng: random.Random) -> Input 
     return rng.choice(whole) if whole else None
 
 
-def target_of(row: Reading, made: Input) -> Target:
+def target_of(row: Reading, made: Input, style: float = 0.0) -> Target:
     """Return what is known of a window."""
     answers = None if row.answers is None else float(row.answers)
     if row.marked is None:
-        return Target(answers, None)
-    return Target(answers, tuple(float(place in row.marked) for place in made.sentences))
+        return Target(answers, None, style)
+    return Target(answers, tuple(float(place in row.marked) for place in made.sentences), style)
 
 
 def marked(batch: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

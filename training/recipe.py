@@ -162,6 +162,7 @@ def train(
         "rows": len(rows), "counts": counts_of(rows),
     }  # fmt: skip
     (options.run / "about.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+    task.prepare(rows)
     training.run(rows)
     if not training.done:
         raise SystemExit("stopped before its end; the same command goes on")
