@@ -185,3 +185,19 @@ def test_a_page_that_crashes_hangs_or_fills_its_process_is_left_out(
         "large.md": "takes more than 1.5 GB of memory to read",
         "slow.md": "takes longer than 1 s to read",
     }
+
+
+def test_the_process_that_reads_takes_the_next_book_at_once(
+    write_book: WriteBook, library: Path
+) -> None:
+    book = write_book({"z.md": GOOD})
+    read(book, library)
+    reading = process._idle[0]
+
+    for _ in range(2):  # "Nothing changed" and the next book follow each other at once
+        assert not ingest(
+            book, library, HashEmbedder(), book="lamps", options=IngestOptions.model_validate(SMALL)
+        ).changed
+    read(write_book({"y.md": GOOD}), library)
+
+    assert process._idle == [reading]

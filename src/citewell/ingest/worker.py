@@ -10,7 +10,6 @@ Jobs come on standard input; what is told goes back on standard output.
 
 import gc
 import os
-import select
 import signal
 import sys
 import traceback
@@ -71,8 +70,11 @@ def main() -> None:
     wire = PipeChannel(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # what a library prints is no message
     try:
-        while select.select([sys.stdin.buffer], [], [], IDLE)[0]:
+        while True:
+            # Not `select`: the next job may already wait in the buffer, where it would not be seen.
+            signal.alarm(IDLE)
             job = wire.receive()
+            signal.alarm(0)
             assert isinstance(job, IngestJob)
             os.chdir(job.folder)
             work(wire, job)
