@@ -88,7 +88,7 @@ async def fill(store: SqlThreadStore, thread_id: str, messages: int) -> None:
         }
         for position in range(messages)
     ]
-    async with store.database.writing() as connection:
+    async with store.database.write_transaction() as connection:
         await connection.execute(insert(THREADS).values(**thread, message_count=messages))
         await connection.execute(insert(MESSAGES), rows)
 
@@ -138,10 +138,10 @@ async def measure_answer(store: SqlThreadStore) -> tuple[float, float, float]:
         )
         begun = time.perf_counter()
         thread_id = await store.resume(answer.thread_id)
-        async with store.answering(entry):
+        async with store.track_answer(entry):
             await store.load(thread_id, last=6)
             await store.append(answer, messages)
-        await store.deliver(answer.id)
+        await store.mark_delivered(answer.id)
         times.append(time.perf_counter() - begun)
     return statistics.median(times), counts["commit"] / ROUNDS, counts["query"] / ROUNDS
 

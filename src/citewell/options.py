@@ -321,7 +321,7 @@ class ThreadOptions(BaseModel):
     """Connections to PostgreSQL that one process keeps."""
 
     @property
-    def rules(self) -> Mapping[str, RetentionPolicy]:
+    def retention_policies(self) -> Mapping[str, RetentionPolicy]:
         """The rules of each contract, with the times that are set here."""
         resting = dict.fromkeys(("chat", "workflow", "query"), self.archive_after_seconds)
         resting |= {

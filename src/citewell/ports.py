@@ -1,4 +1,4 @@
-"""The seams: what each stage needs from the next, without saying who provides it."""
+"""The interfaces between the stages of the pipeline, as protocols."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -30,23 +30,23 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Turns text into unit vectors."""
+    """Embeds text as unit vectors."""
 
     id: str
-    """Names the model and everything that changes its vectors; recorded in each index."""
+    """Identifies the model and every option that changes its vectors; stored in each index."""
     max_tokens: int
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The dimension of the vectors."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count tokens as the model sees them."""
+        """Count the tokens of each text."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed passages of the book, one row each."""
+        """Embed passages, one row each."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
@@ -55,18 +55,18 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together."""
+    """A cross-encoder that scores texts against a question."""
 
     id: str
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return how well each text answers the question; higher is better, around 0 undecided."""
+        """Return a logit for each text: how well it answers the question."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EntailmentLogits:
-    """How a claim stands to evidence, in logits."""
+    """The logits of a claim's relation to its evidence."""
 
     supported: float
     contradicted: float
@@ -74,18 +74,18 @@ class EntailmentLogits:
 
 
 class EntailmentScorer(Protocol):
-    """Reads a claim and evidence together."""
+    """A natural-language inference model for claims and evidence."""
 
     id: str
 
     def predict_entailment(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentLogits]:
-        """Say of each (claim, evidence) how likely the evidence says what the claim says."""
+        """Return the logits of each (claim, evidence) pair."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """Chunk ids with scores, best first, by each way of searching; those that tie, by id."""
+    """Chunk ids with scores from each search, best first; ties are ordered by id."""
 
     dense: Sequence[tuple[str, float]]
     keyword: Sequence[tuple[str, float]]
@@ -102,34 +102,34 @@ class Index(Protocol):
     vocabulary: Vocabulary
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        """Rank chunks by meaning and by keywords, at most `depth` each."""
+        """Return the `depth` best chunks by dense and by keyword search."""
         ...
 
     def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
-        """Return chunks with their vectors, in the order of `ids`; unknown ids are left out."""
+        """Return chunks with their vectors, in the order of `ids`; skip unknown ids."""
         ...
 
     def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
-        """Return chunks in the order of `ids`; unknown ids are left out."""
+        """Return chunks in the order of `ids`; skip unknown ids."""
         ...
 
-    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
-        """Return a chunk with the `reach` before and after it in the book; nothing if unknown."""
+    def neighbours(self, chunk_id: str, count: int) -> Sequence[Chunk]:
+        """Return a chunk with the `count` chunks before and after it; none if it is unknown."""
         ...
 
     def page(self, source_file: str) -> Sequence[Chunk]:
-        """Return every chunk of one page, in order."""
+        """Return every chunk of a page, in order."""
         ...
 
 
 class Library(Protocol):
-    """Every ingested book."""
+    """The ingested books."""
 
     def open(self, book: str | None) -> Index:
-        """Return the current revision of a book; of the only one if `book` is `None`.
+        """Return the current revision of a book; `None` means the default or only book.
 
         Raises:
-            UnknownBook: there is no such book, or the choice is not clear.
+            UnknownBook: there is no such book, or `None` is ambiguous.
             IndexUnavailable: the index cannot be opened.
             IndexMismatch: another embedder built it.
         """
@@ -137,27 +137,27 @@ class Library(Protocol):
 
 
 class Judge(Protocol):
-    """Decides whether passages support a claim made in words; code and tables are compared."""
+    """Decides whether passages support a claim in prose."""
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names.
+        """Check one claim; `cited` are the indices of the passages it cites.
 
-        The evidence is that for the claim or, if it is contradicted, that against it.
+        The verdict's evidence supports the claim or, if it is contradicted, contradicts it.
         """
         ...
 
 
 class ThreadStore(Protocol):
-    """Conversations that last."""
+    """Persistent conversations."""
 
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Hold the thread for one question and its answer, so that turns never interleave."""
+        """Lock the thread for one question and its answer, so that turns never interleave."""
         ...
 
     async def resume(
         self, thread_id: str, *, owner: str | SharedKeyUser | None = None, contract: str = "chat"
     ) -> ThreadRef:
-        """Return where a conversation goes on: in another one, if it is over."""
+        """Return the thread in which to continue: a new one if the given one has ended."""
         ...
 
     async def load(
@@ -168,14 +168,14 @@ class ThreadStore(Protocol):
         owner: Caller = None,
         contract: str | None = None,
     ) -> Thread | None:
-        """Read a thread, with its last messages only if `last` is given.
+        """Return a thread with all of its messages, or only the `last` ones.
 
-        With a `contract`, only one that it shows.
+        If `contract` is given, the thread must be visible to it.
         """
         ...
 
-    async def begun(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
-        """Return a thread whose first answer is being made, and which has no message yet."""
+    async def pending(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
+        """Return a thread that has no messages yet because its first answer is in progress."""
         ...
 
     async def messages(
@@ -187,19 +187,19 @@ class ThreadStore(Protocol):
         owner: Caller = None,
         contract: str | None = None,
     ) -> Sequence[Message] | None:
-        """Read messages from the first one on, also archived ones; `None` if there is no thread."""
+        """Return a page of messages, archived ones included; `None` if there is no thread."""
         ...
 
     async def answer(self, answer_id: str, *, owner: Caller = None) -> Message | None:
-        """Read one finished answer with its record, whichever thread it stands in."""
+        """Return one finished answer with its record, from any thread."""
         ...
 
     async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
-        """Read the log's line of an answer that is being made, or was never finished."""
+        """Return the log entry of an answer that is in progress or was never finished."""
         ...
 
-    def answering(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
-        """Log an answer while it is made; one that is given up leaves nothing behind."""
+    def track_answer(self, entry: AnswerEntry) -> AbstractAsyncContextManager[None]:
+        """Log an answer while it is in progress; remove the entry if it is aborted."""
         ...
 
     async def append(
@@ -209,19 +209,19 @@ class ThreadStore(Protocol):
         *,
         owner: str | None = None,
         contract: str = "chat",
-        beginning: ThreadStart = ...,
+        start: ThreadStart = ...,
     ) -> None:
-        """Add a question and its answer, creating the thread if it is new."""
+        """Append a question and its answer, creating the thread if it is new."""
         ...
 
-    async def deliver(self, answer_id: str) -> None:
-        """Note that the reader has got all of an answer; one that is flagged stays so."""
+    async def mark_delivered(self, answer_id: str) -> None:
+        """Record that the reader has received all of an answer; a flagged one stays flagged."""
         ...
 
     async def answers(
         self, *, state: AnswerState | None, limit: int, offset: int, owner: Caller = None
     ) -> Sequence[AnswerEntry]:
-        """Return logged answers, in one state if it is named, the newest first."""
+        """Return logged answers, optionally in one state, newest first."""
         ...
 
     async def list(
@@ -233,9 +233,9 @@ class ThreadStore(Protocol):
         state: ThreadState | None = None,
         contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Return threads without their messages, the newest activity first.
+        """Return threads without their messages, most recently updated first.
 
-        With a `contract`, only those that it shows.
+        If `contract` is given, only the threads visible to it.
         """
         ...
 
@@ -248,9 +248,9 @@ class ThreadStore(Protocol):
         by_hand: bool = True,
         contract: str | None = None,
     ) -> bool:
-        """Return a thread the summary that someone wrote for it; `False` if there is none.
+        """Set a thread's summary; return `False` if there is no such thread.
 
-        One that was written by hand stays; no other replaces it.
+        A summary written by hand is never replaced by a generated one.
         """
         ...
 
@@ -262,37 +262,37 @@ class ThreadStore(Protocol):
         owner: Caller = None,
         contract: str | None = None,
     ) -> bool:
-        """Keep what a client says about a thread, in place of what it said; `False` if none is."""
+        """Replace a thread's client metadata; return `False` if there is no such thread."""
         ...
 
     async def delete(
         self, thread_id: str, *, owner: Caller = None, contract: str | None = None
     ) -> bool:
-        """Delete a thread and all that belongs to it; `False` if there was none."""
+        """Delete a thread and everything in it; return `False` if there was none."""
         ...
 
 
 class FeedbackStore(Protocol):
-    """What readers think of answers."""
+    """Readers' feedback on answers."""
 
     async def save(self, feedback: Feedback, *, owner: Caller = None) -> None:
-        """Keep what a reader thinks, in place of what they thought of that answer before.
+        """Store feedback, replacing any earlier feedback on the same answer.
 
         Raises:
-            UnknownAnswer: there is none of that id that the caller may see.
+            UnknownAnswer: there is no answer with that id that the caller may see.
         """
         ...
 
     async def list(
         self, *, verdict: ReaderVerdict | None, limit: int, offset: int
     ) -> Sequence[FeedbackEntry]:
-        """Return what readers think, of one verdict if it is named, the newest first."""
+        """Return feedback, optionally with one verdict, newest first."""
         ...
 
 
 class Answerer(Protocol):
-    """The one way into the pipeline."""
+    """The entry point of the pipeline."""
 
     def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield events ending in exactly one `Done`, or raise a `CitewellError`."""
+        """Yield events, the last of which is a `Done`, or raise a `CitewellError`."""
         ...

@@ -365,8 +365,10 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
     """Make the store of conversations; nothing is opened yet."""
     from citewell.storage.threads import SqlThreadStore
 
-    threads = settings.threads
-    return SqlThreadStore(_database(settings), pool_size=threads.pool_size, rules=threads.rules)
+    options = settings.threads
+    return SqlThreadStore(
+        _database(settings), pool_size=options.pool_size, policies=options.retention_policies
+    )
 
 
 def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:

@@ -133,7 +133,7 @@ async def test_a_log_that_cannot_be_written_does_not_spoil_an_answer(
     async def broken(*_: object) -> None:
         raise StoreUnavailable("gone")
 
-    monkeypatch.setattr(SqlThreadStore, "deliver", broken)
+    monkeypatch.setattr(SqlThreadStore, "mark_delivered", broken)
 
     assert (await answer_with(tiny_data, LENS)).status == "answered"
 

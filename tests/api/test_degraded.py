@@ -93,7 +93,7 @@ async def test_no_folder_of_the_server_is_told_to_anyone(tmp_path: Path, tiny_co
     async with serving(build_services(tmp_path)) as client:
         empty = [await client.get("/ready"), await client.post("/chat/run", json=ASKED)]
     newer = build_services(tiny_copy)
-    async with newer, newer.threads.database.writing() as connection:
+    async with newer, newer.threads.database.write_transaction() as connection:
         await connection.exec_driver_sql("UPDATE citewell_schema SET version_num = '0099'")
     # Not started: a service that runs when a newer one migrates its database is in this place.
     transport = httpx.ASGITransport(app.create_app(newer), raise_app_exceptions=False)

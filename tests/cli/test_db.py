@@ -35,7 +35,7 @@ def test_a_newer_database_is_refused_in_one_sentence(
 
 async def _pretend_newer(data: Path) -> None:
     threads = build_threads(Settings(data_dir=data))
-    async with threads.database.writing() as connection:
+    async with threads.database.write_transaction() as connection:
         await connection.exec_driver_sql("UPDATE citewell_schema SET version_num = '0099'")
     await threads.close()
 

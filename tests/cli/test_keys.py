@@ -52,12 +52,12 @@ def test_a_publishable_key_is_bound_to_its_sites(citewell: Citewell, tmp_path: P
     [
         (("widget", "--publishable"), "A publishable key names its sites"),
         (("widget", "--origin", "https://book.example"), "A publishable key names its sites"),
-        (("w", "--publishable", "--origin", "book.example"), "'book.example' is no origin"),
-        (("w", "--publishable", "--origin", "https://[x"), "'https://[x' is no origin"),
-        (("w", "--publishable", "--origin", "https://a.example/page"), "is no origin"),
+        (("w", "--publishable", "--origin", "book.example"), "'book.example' is not an origin"),
+        (("w", "--publishable", "--origin", "https://[x"), "'https://[x' is not an origin"),
+        (("w", "--publishable", "--origin", "https://a.example/page"), "is not an origin"),
         (
             ("w", "--publishable", "--origin", "https://a.example", "--scope", "admin"),
-            "it may ask and nothing else",
+            "its only scope may be ask",
         ),
         ((" ",), "A key's name has 1 to 64 characters"),
     ],
@@ -88,7 +88,7 @@ def test_a_key_is_revoked_by_its_name_or_id_and_its_name_is_free_again(
     by_id = citewell("keys", "revoke", identity[0], data=data)
     none = citewell("keys", "list", data=data)
 
-    assert "There is a key 'one' already." in twice.stderr
+    assert "There is already a key 'one'." in twice.stderr
     assert "one opens nothing any more" in revoked.stdout
     assert (again.returncode, "There is no key 'one' to revoke." in again.stderr) == (1, True)
     assert (len(live.stdout.splitlines()), len(every.stdout.splitlines())) == (1, 2)

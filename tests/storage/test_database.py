@@ -36,7 +36,7 @@ def test_the_driver_is_chosen(said: str, used: str) -> None:
     [
         ("not a url", "is not a database URL"),
         ("mysql://u:secret@h/d", "names mysql; Citewell uses sqlite or postgresql"),
-        ("postgresql://u:secret@h/d?channel_binding=require", "asyncpg cannot do"),
+        ("postgresql://u:secret@h/d?channel_binding=require", "asyncpg does not support"),
         ("postgresql+nothing://u:secret@h/d", "cannot be used"),
     ],
 )
@@ -76,12 +76,12 @@ async def test_a_server_that_refuses_us_is_unavailable(postgres: "Postgres") -> 
 async def test_a_server_that_was_restarted_costs_no_answer(postgres: "Postgres") -> None:
     store, other = (SqlThreadStore(url) for url in [postgres.new_database()] * 2)
     await store.open()
-    async with store.answering(entry_of("t1", "one")):
+    async with store.track_answer(entry_of("t1", "one")):
         postgres.disconnect_all()
         await store.append(*turn_of("t1", "one"))
-        await store.alive.renew()
+        await store.lease.renew()
 
-        assert await other.alive.dead([store.alive.name]) == []
+        assert await other.lease.dead_workers([store.lease.name]) == []
 
     assert await store.load("t1") is not None
     await store.close()
@@ -92,10 +92,10 @@ async def test_what_must_last_is_on_the_disk_before_it_is_acknowledged(tmp_path:
     """In SQLite's words: FULL (2) has each commit written through, NORMAL (1) waits."""
     database = Database(f"sqlite:///{tmp_path / 'threads.db'}")
     asked = "PRAGMA synchronous"
-    async with database.writing(durable=True) as connection:
+    async with database.write_transaction(durable=True) as connection:
         lasting = (await connection.exec_driver_sql(asked)).scalar()
         await connection.exec_driver_sql("CREATE TABLE kept (id TEXT)")
-    async with database.writing() as connection:
+    async with database.write_transaction() as connection:
         usual = (await connection.exec_driver_sql(asked)).scalar()
         kept = (await connection.exec_driver_sql("SELECT count(*) FROM kept")).scalar()
     await database.close()
@@ -107,16 +107,16 @@ async def test_a_revoked_key_is_written_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lasting: list[bool] = []
-    writing = Database.writing
+    write_transaction = Database.write_transaction
 
     def noted(self: Database, *, durable: bool = False) -> Any:
         lasting.append(durable)
-        return writing(self, durable=durable)
+        return write_transaction(self, durable=durable)
 
     store = SqlKeyStore(f"sqlite:///{tmp_path / 'threads.db'}")
     key, _ = make_key("old", scopes=frozenset({"ask"}), created_at=datetime.now(UTC))
     await store.add(key)
-    monkeypatch.setattr(Database, "writing", noted)
+    monkeypatch.setattr(Database, "write_transaction", noted)
     await store.revoke("old", datetime.now(UTC))
 
     assert lasting == [True]

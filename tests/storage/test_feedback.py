@@ -26,7 +26,7 @@ def said(answer_id: str, verdict: ReaderVerdict = "up", minutes: int = 0, **more
 
 
 async def rows(store: SqlThreadStore) -> int | None:
-    async with store.database.reading() as connection:
+    async with store.database.read_transaction() as connection:
         return await connection.scalar(select(func.count()).select_from(FEEDBACK))
 
 

@@ -129,7 +129,7 @@ async def assert_marked(url: str, seen: Seen) -> None:
     states = {entry.id: entry.state for entry in log}
     stored = {answer for answer in states if await store.answer(answer)}
     if store.database.dialect == "sqlite":
-        async with store.database.reading() as connection:
+        async with store.database.read_transaction() as connection:
             assert (await connection.exec_driver_sql("PRAGMA integrity_check")).scalar() == "ok"
     await store.close()
 

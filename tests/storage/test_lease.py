@@ -18,9 +18,9 @@ from citewell.storage.threads import SqlThreadStore
 async def main():
     store = SqlThreadStore(sys.argv[1])
     await store.open()
-    await store.alive.claim()
+    await store.lease.acquire()
     if sys.argv[2] == "lead":
-        assert await store.alive.is_leader()
+        assert await store.lease.is_leader()
         print("held", flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
     else:
@@ -48,7 +48,7 @@ def start(url: str, what: str) -> "subprocess.Popen[str]":
 
 
 async def test_a_turn_waits_for_the_one_in_another_process(store: SqlThreadStore, url: str) -> None:
-    await store.alive.claim()
+    await store.lease.acquire()
     other = await asyncio.to_thread(start, url, "turn")
     entered = asyncio.Event()
 
@@ -70,7 +70,7 @@ async def test_a_turn_waits_for_the_one_in_another_process(store: SqlThreadStore
 
 
 async def test_a_killed_process_gives_its_turn_back(store: SqlThreadStore, url: str) -> None:
-    await store.alive.claim()
+    await store.lease.acquire()
     other = await asyncio.to_thread(start, url, "turn")
     other.kill()
     await asyncio.to_thread(other.communicate)
@@ -84,12 +84,12 @@ async def test_one_process_of_all_sweeps_and_another_when_it_is_gone(
 ) -> None:
     other = await asyncio.to_thread(start, url, "lead")
 
-    assert not await store.alive.is_leader()
+    assert not await store.lease.is_leader()
     assert await sweep(store, ThreadOptions()) == SweepResult(0, 0, 0)
     other.kill()
     await asyncio.to_thread(other.communicate)
     async with asyncio.timeout(60):
         # The system says nothing when a lock is free.
-        while not await store.alive.is_leader():  # noqa: ASYNC110
+        while not await store.lease.is_leader():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-    assert await store.alive.is_leader()
+    assert await store.lease.is_leader()

@@ -67,7 +67,7 @@ DESCENDING = ("threads_by_update", "threads_by_creation")
 
 
 async def run(store: SqlThreadStore, *statements: str) -> None:
-    async with store.database.writing() as connection:
+    async with store.database.write_transaction() as connection:
         for statement in statements:
             await connection.exec_driver_sql(statement)
 
@@ -102,7 +102,7 @@ def _differences(exact: bool) -> Callable[[Connection], list[object]]:
 async def test_migrations_make_the_tables_that_the_code_uses(store: SqlThreadStore) -> None:
     assert {KEYS, STREAMS, FRAMES} < set(METADATA.sorted_tables)
     exact = store.database.dialect != "sqlite"  # which keeps the length that a column once had
-    async with store.database.reading() as connection:
+    async with store.database.read_transaction() as connection:
         assert await connection.run_sync(_differences(exact)) == []
     assert await current_revision(store.database) == REVISIONS[-1]
 
@@ -114,7 +114,7 @@ async def test_threads_are_indexed_by_both_times_the_newest_first(store: SqlThre
         if lite
         else "SELECT indexname, indexdef FROM pg_indexes"
     )
-    async with store.database.reading() as connection:
+    async with store.database.read_transaction() as connection:
         found = dict((await connection.exec_driver_sql(wanted)).all())
 
     assert "updated_at DESC" in found["threads_by_update"]
@@ -147,7 +147,7 @@ async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_ove
 ) -> None:
     store = SqlThreadStore(url)
     if before:
-        async with store.database.writing() as connection:
+        async with store.database.write_transaction() as connection:
             await connection.run_sync(migrations(before))
     await run(store, *_statements(store, BESIDE_0002))
 
@@ -156,7 +156,7 @@ async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_ove
     await journal.open()
     kept, frames = await journal.find("s1"), await journal.read("s1", 0)
     exact = store.database.dialect != "sqlite"
-    async with store.database.reading() as connection:
+    async with store.database.read_transaction() as connection:
         assert await connection.run_sync(_differences(exact)) == []
     await journal.close()
     await store.close()
@@ -168,7 +168,7 @@ async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_ove
 
 async def test_documents_become_jsonb_and_what_that_cannot_hold_is_replaced(url: str) -> None:
     store = SqlThreadStore(url)
-    async with store.database.writing() as connection:
+    async with store.database.write_transaction() as connection:
         await connection.run_sync(migrations("0005"))
     await run(
         store,
@@ -182,7 +182,7 @@ async def test_documents_become_jsonb_and_what_that_cannot_hold_is_replaced(url:
     await store.open()
     thread = await store.load("t1")
     await store.append(*turn_of("t2", "one"))
-    async with store.database.reading() as connection:
+    async with store.database.read_transaction() as connection:
         kinds = await connection.run_sync(
             lambda on: {
                 one["name"]: str(one["type"])

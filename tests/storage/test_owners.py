@@ -14,7 +14,7 @@ OTHERS = [None, "bob", ""]
 async def alices(store: SqlThreadStore) -> SqlThreadStore:
     """A store with one conversation, which is Alice's."""
     answer, messages = turn_of("t1", "one")
-    async with store.answering(entry_of("t1", "one", owner="alice")):
+    async with store.track_answer(entry_of("t1", "one", owner="alice")):
         await store.append(answer, messages, owner="alice", contract="workflow")
     return store
 
@@ -83,7 +83,7 @@ async def test_deleting_leaves_no_row_of_it(alices: SqlThreadStore) -> None:
     assert await alices.load("t1", owner=ANY_OWNER) is None
     assert await alices.answer("a-t1-one", owner=ANY_OWNER) is None
     assert await alices.answers(state=None, limit=9, offset=0, owner=ANY_OWNER) == []
-    async with alices.database.reading() as connection:
+    async with alices.database.read_transaction() as connection:
         for table in ("threads", "messages", "answers"):
             found = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
             assert found.scalar() == 0
@@ -97,7 +97,7 @@ BOB = SharedKeyUser("key_1:bob", "key_1")
 @pytest.fixture
 async def shared(store: SqlThreadStore) -> SqlThreadStore:
     """A store with a conversation that a reader of a key began without a token."""
-    await store.append(*turn_of(RANDOM, "one"), owner="key_1:ann", beginning=BY_ID)
+    await store.append(*turn_of(RANDOM, "one"), owner="key_1:ann", start=BY_ID)
     return store
 
 
@@ -140,7 +140,7 @@ async def test_a_random_id_opens_nothing_for_another_key(
 
 
 @pytest.mark.parametrize(
-    ("thread_id", "beginning"),
+    ("thread_id", "start"),
     [
         (RANDOM, ThreadStart()),
         ("conv-1", BY_ID),
@@ -148,9 +148,9 @@ async def test_a_random_id_opens_nothing_for_another_key(
     ],
 )
 async def test_no_other_id_opens_anything(
-    store: SqlThreadStore, thread_id: str, beginning: ThreadStart
+    store: SqlThreadStore, thread_id: str, start: ThreadStart
 ) -> None:
-    await store.append(*turn_of(thread_id, "one"), owner="key_1:ann", beginning=beginning)
+    await store.append(*turn_of(thread_id, "one"), owner="key_1:ann", start=start)
 
     assert await store.load(thread_id, owner=BOB) is None
     with pytest.raises(UnknownThread):
@@ -160,7 +160,7 @@ async def test_no_other_id_opens_anything(
 async def test_two_readers_without_a_token_who_begin_at_once_are_both_kept(
     shared: SqlThreadStore,
 ) -> None:
-    await shared.append(*turn_of(RANDOM, "two"), owner="key_1:late", beginning=BY_ID)
+    await shared.append(*turn_of(RANDOM, "two"), owner="key_1:late", start=BY_ID)
 
     thread = await shared.load(RANDOM, owner=BOB)
     assert thread is not None

@@ -3,16 +3,16 @@
 import pytest
 
 from citewell.errors import BadRequest
-from citewell.storage.summary import Exchange, find_mentioned, summarise
+from citewell.storage.summary import AnsweredQuestion, find_mentioned, summarise
 from citewell.storage.threads import SqlThreadStore
 from tests.storage.turns import turn_of
 
 LAMPS = [
-    Exchange("What is a Fresnel lens?", ["What a Fresnel lens is"]),
-    Exchange("Why are the rings of a Fresnel lens thin?", ["What a Fresnel lens is"]),
-    Exchange("What is the focal length of a first-order lens?", ["Orders of lenses"]),
-    Exchange("Who winds the clockwork?", ["The keeper"]),
-    Exchange("How often does the keeper wind the clockwork?", ["The keeper"]),
+    AnsweredQuestion("What is a Fresnel lens?", ["What a Fresnel lens is"]),
+    AnsweredQuestion("Why are the rings of a Fresnel lens thin?", ["What a Fresnel lens is"]),
+    AnsweredQuestion("What is the focal length of a first-order lens?", ["Orders of lenses"]),
+    AnsweredQuestion("Who winds the clockwork?", ["The keeper"]),
+    AnsweredQuestion("How often does the keeper wind the clockwork?", ["The keeper"]),
 ]
 
 
@@ -24,14 +24,17 @@ def test_it_names_what_was_asked_most_and_where_it_stands() -> None:
 
 
 def test_headings_are_enough_where_nothing_was_asked_twice() -> None:
-    once = [Exchange("What is AMCL?", ["Summary", "Localisation"]), Exchange("Why?", ["Nodes"])]
+    once = [
+        AnsweredQuestion("What is AMCL?", ["Summary", "Localisation"]),
+        AnsweredQuestion("Why?", ["Nodes"]),
+    ]
 
     assert summarise(once) == "“Localisation” and “Nodes”"
 
 
 def test_identifiers_keep_their_case() -> None:
-    assert summarise([Exchange("What does cmd_vel do?")]) == "cmd_vel"
-    assert summarise([Exchange("What is odometry drift?")]) == "Odometry drift"
+    assert summarise([AnsweredQuestion("What does cmd_vel do?")]) == "cmd_vel"
+    assert summarise([AnsweredQuestion("What is odometry drift?")]) == "Odometry drift"
 
 
 @pytest.mark.parametrize(
@@ -51,12 +54,15 @@ def test_another_may_choose_among_what_was_asked_and_nothing_else(
 
 
 def test_questions_without_a_topic_have_no_summary() -> None:
-    assert summarise([Exchange("What is it?"), Exchange("Why?")]) is None
+    assert summarise([AnsweredQuestion("What is it?"), AnsweredQuestion("Why?")]) is None
     assert summarise([]) is None
 
 
 def test_it_never_has_more_than_200_characters() -> None:
-    long = [Exchange(f"What is a {'very' * 20}{n} thing?", ["H" * 90 + str(n)]) for n in range(9)]
+    long = [
+        AnsweredQuestion(f"What is a {'very' * 20}{n} thing?", ["H" * 90 + str(n)])
+        for n in range(9)
+    ]
 
     summary = summarise(long)
 
@@ -64,7 +70,7 @@ def test_it_never_has_more_than_200_characters() -> None:
     assert 0 < len(summary) <= 200
 
 
-async def ask(store: SqlThreadStore, exchange: Exchange, number: int) -> None:
+async def ask(store: SqlThreadStore, exchange: AnsweredQuestion, number: int) -> None:
     answer, (asked, said) = turn_of("t1", str(number))
     said.record.update(  # type: ignore[attr-defined]
         standalone_question=exchange.question, headings=list(exchange.headings)
@@ -89,7 +95,7 @@ async def test_a_thread_has_a_summary_from_the_fifth_exchange_on(store: SqlThrea
 
 
 async def test_the_summary_follows_the_conversation(store: SqlThreadStore) -> None:
-    fog = [Exchange(f"How far is the fog horn {word}?") for word in ("heard", "seen") * 6]
+    fog = [AnsweredQuestion(f"How far is the fog horn {word}?") for word in ("heard", "seen") * 6]
     for number, exchange in enumerate([*LAMPS, *fog[:5]]):
         await ask(store, exchange, number)
 

@@ -174,7 +174,7 @@ async def test_every_time_of_a_life_can_be_set(url: str, clock: Clock) -> None:
         assistant_gone_after_seconds=4,
         query_gone_after_seconds=5,
     )
-    store = SqlThreadStore(url, clock=clock, rules=options.rules)
+    store = SqlThreadStore(url, clock=clock, policies=options.retention_policies)
     await store.open()
     for contract in ("chat", "agent", "assistant", "workflow", "query"):
         await store.append(*turn_of(contract, "one"), contract=contract)
@@ -212,7 +212,7 @@ async def test_what_rests_is_kept_for_good_unless_the_operator_says_how_long(
 async def test_more_threads_than_one_batch_are_purged(
     store: SqlThreadStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewell.storage.maintenance.BATCH", 2)
+    monkeypatch.setattr("citewell.storage.maintenance.BATCH_SIZE", 2)
     clock.now += 7 * DAY
     await sweep(store, OPTIONS)
 
@@ -221,7 +221,7 @@ async def test_more_threads_than_one_batch_are_purged(
 
 
 async def test_the_sweep_writes_down_what_was_delivered(store: SqlThreadStore, url: str) -> None:
-    await store.deliver("a-chat-one")
+    await store.mark_delivered("a-chat-one")
     await sweep(store, OPTIONS)
 
     other = SqlThreadStore(url)
@@ -234,11 +234,11 @@ async def test_the_sweep_writes_down_what_was_delivered(store: SqlThreadStore, u
 
 async def test_a_process_that_dies_beside_us_is_noticed(store: SqlThreadStore, url: str) -> None:
     other = SqlThreadStore(url)
-    left = other.answering(entry_of("t9", "one"))
+    left = other.track_answer(entry_of("t9", "one"))
     await left.__aenter__()
     assert (await sweep(store, OPTIONS)).unfinished == 0
 
-    await other.alive.release()  # as the system does for a process that is killed
+    await other.lease.release()  # as the system does for a process that is killed
 
     assert (await sweep(store, OPTIONS)).unfinished == 1
     (entry,) = await store.answers(state="unfinished", limit=9, offset=0)
@@ -253,10 +253,10 @@ async def test_the_task_goes_on_after_the_store_was_away(
     clock.now += HOUR + MINUTE
     rounds: asyncio.Queue[float] = asyncio.Queue()
     go_on = asyncio.Event()
-    noted = store.note_delivered
+    noted = store.flush_delivered
 
     async def away() -> None:
-        store.note_delivered = noted  # type: ignore[method-assign]
+        store.flush_delivered = noted  # type: ignore[method-assign]
         raise StoreUnavailable("gone for a moment")
 
     async def pause(seconds: float) -> None:
@@ -264,7 +264,7 @@ async def test_the_task_goes_on_after_the_store_was_away(
         await go_on.wait()
         go_on.clear()
 
-    store.note_delivered = away  # type: ignore[method-assign]
+    store.flush_delivered = away  # type: ignore[method-assign]
     async with asyncio.timeout(30), run_sweeper(store, OPTIONS, pause):
         assert await rounds.get() == 60
         assert set((await states(store)).values()) == {"active"}

@@ -296,11 +296,11 @@ async def test_an_answer_is_processing_then_validated_then_delivered(store: SqlT
     answer, messages = turn_of("t1", "one")
     seen = []
 
-    async with store.answering(entry_of("t1", "one")):
+    async with store.track_answer(entry_of("t1", "one")):
         seen += await states(store)
         await store.append(answer, messages)
     seen += await states(store)
-    await store.deliver(answer.id)
+    await store.mark_delivered(answer.id)
 
     assert seen + await states(store) == ["processing", "validated", "delivered"]
 
@@ -313,7 +313,7 @@ from tests.storage.turns import entry_of
 async def main():
     store = SqlThreadStore(sys.argv[1])
     await store.open()
-    async with store.answering(entry_of("t1", "one")):
+    async with store.track_answer(entry_of("t1", "one")):
         os._exit(9)
 
 asyncio.run(main())
@@ -335,7 +335,7 @@ async def test_what_a_killed_process_left_is_marked_unfinished(url: str) -> None
 
 
 async def test_what_a_living_process_makes_is_left_alone(store: SqlThreadStore, url: str) -> None:
-    async with store.answering(entry_of("t1", "one")):
+    async with store.track_answer(entry_of("t1", "one")):
         other = SqlThreadStore(url)
         await other.open()
         await other.close()
@@ -344,7 +344,7 @@ async def test_what_a_living_process_makes_is_left_alone(store: SqlThreadStore, 
 
 async def test_an_answer_that_is_given_up_leaves_nothing(store: SqlThreadStore) -> None:
     with pytest.raises(asyncio.CancelledError):
-        async with store.answering(entry_of("t1", "one")):
+        async with store.track_answer(entry_of("t1", "one")):
             raise asyncio.CancelledError
 
     assert await states(store) == []
@@ -355,7 +355,7 @@ async def test_a_flagged_answer_stays_flagged_and_says_why(store: SqlThreadStore
     answer = replace(answer, withheld=(claim_of("Fog is dry.", verdict="unsupported"),))
 
     await store.append(answer, (asked, replace(said, record={"unsupported": ["Fog is dry."]})))
-    await store.deliver(answer.id)
+    await store.mark_delivered(answer.id)
     (entry,) = await store.answers(state="flagged", limit=9, offset=0)
 
     assert (entry.id, entry.text, entry.unsupported) == (answer.id, answer.text, ("Fog is dry.",))

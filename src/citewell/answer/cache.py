@@ -278,7 +278,7 @@ class CachedAnswerer:
             await self._remember(answer, work, flight.record)
         yield Done(_add_notices(answer, work))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
-            await self._threads.deliver(answer.id)
+            await self._threads.mark_delivered(answer.id)
 
     def _personalize(self, answer: Answer, flight: InFlightAnswer, work: AnswerRun) -> Answer:
         return replace(

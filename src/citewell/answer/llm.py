@@ -14,7 +14,7 @@ from citewell.answer.remote_model import Budget
 from citewell.conversation import Thread
 from citewell.errors import BadRequest, ModelError, ModelUnavailable, StoreUnavailable
 from citewell.ports import ThreadStore
-from citewell.storage.summary import Exchange, find_mentioned
+from citewell.storage.summary import AnsweredQuestion, find_mentioned
 from citewell.text.terms import TermStatistics
 
 HELPER_TIMEOUT = 15.0
@@ -134,10 +134,10 @@ class TopicSummarizer:
                 LOG.info("the summary of %s stays as it is: %s", thread_id, error)
 
 
-def _exchanges(thread: Thread) -> list[Exchange]:
+def _exchanges(thread: Thread) -> list[AnsweredQuestion]:
     records = (message.record for message in thread.messages)
     return [
-        Exchange(record["standalone_question"], tuple(record.get("headings") or ()))
+        AnsweredQuestion(record["standalone_question"], tuple(record.get("headings") or ()))
         for record in records
         if record.get("standalone_question") and record.get("status") != "small_talk"
     ]

@@ -67,12 +67,12 @@ class NoContextAnswerer:
             yield Sentence(claim.text, claim)
         async with (
             self._threads.turn(answer.thread_id),
-            self._threads.answering(_entry(answer, question)),
+            self._threads.track_answer(_entry(answer, question)),
         ):
             record = answer_record(answer, question, None)
             await keep(self._threads, answer, question, record, received_at=received)
         yield Done(answer)
-        await self._threads.deliver(answer.id)
+        await self._threads.mark_delivered(answer.id)
 
 
 def _reply(question: Question, started: Started, text: str) -> Answer:

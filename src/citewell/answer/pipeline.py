@@ -123,7 +123,7 @@ class Pipeline:
                 await self._remember(answer, work)
         yield Done(replace(answer, notices=work.notices))
         with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
-            await self._threads.deliver(answer.id)
+            await self._threads.mark_delivered(answer.id)
         if self.topics and work.kept:
             self.topics.schedule(answer.thread_id, work.question.owner)
 

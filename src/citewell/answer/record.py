@@ -315,7 +315,7 @@ LOG = logging.getLogger("citewell.answer")
 async def log_answer(threads: ThreadStore, work: AnswerRun) -> AsyncIterator[None]:
     """Log the answer while it is made, as far as there is a store."""
     async with AsyncExitStack() as held:
-        entry = threads.answering(work.log_entry())
+        entry = threads.track_answer(work.log_entry())
         await best_effort(work, held.enter_async_context(entry))
         yield
 
@@ -348,7 +348,7 @@ async def keep(
         (asked, said),
         owner=question.owner,
         contract=question.contract,
-        beginning=ThreadStart(
+        start=ThreadStart(
             at=received_at, opens_by_id=question.opens_by_id, metadata=question.metadata
         ),
     )

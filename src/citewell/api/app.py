@@ -123,7 +123,7 @@ def _add_contracts(app: FastAPI, services: Services, streams: StreamHub) -> None
     app.include_router(streams_router(streams))
     threads = services.threads
     for remembering in SESSION_CONTRACTS:
-        rules = retention_policy_for(remembering.name, threads.rules)
+        rules = retention_policy_for(remembering.name, threads.policies)
         app.include_router(sessions_router(remembering, threads, threads.clock, rules))
 
 

@@ -1,4 +1,4 @@
-"""One database by its URL: SQLite or PostgreSQL, with the same calls."""
+"""Connections to a database, SQLite or PostgreSQL, given by its URL."""
 
 import asyncio
 import sqlite3
@@ -25,67 +25,65 @@ INSERTS: Mapping[str, Callable[[Table], Any]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
 }
-"""Inserts that know what to do if the row is there already."""
+"""`INSERT` constructs that support `ON CONFLICT`."""
 UNAVAILABLE = "Conversations cannot be stored or read right now."
 CONNECT_SECONDS = 5.0
 QUERY_SECONDS = 30.0
 DEFAULT_SYNCHRONOUS = "NORMAL"
-"""How SQLite writes what may be lost in a power cut: the last answers, never the file."""
-WAL_ATTEMPTS = 200
-"""How often a new SQLite file is asked again for its log, a hundredth of a second apart."""
+"""In WAL mode, a power cut can lose the last transactions but never corrupts the file."""
+WAL_RETRIES = 200
+"""Retries, 10 ms apart, to switch a new SQLite file to WAL mode."""
 
 
 class Database:
-    """Hands out connections; on SQLite one at a time for writing, in the order asked for."""
+    """A connection pool; on SQLite, writers take turns in the order of arrival."""
 
-    def __init__(self, url: str, *, pool_size: int = 10, down: str = UNAVAILABLE) -> None:
-        """Use the database at `url`; nothing is opened yet.
-
-        Callers are told `down` while it cannot be used.
+    def __init__(self, url: str, *, pool_size: int = 10, unavailable: str = UNAVAILABLE) -> None:
+        """Configure the pool without connecting; `unavailable` is the message when it fails.
 
         Raises:
-            BadSettings: the URL cannot be read, or names a database that Citewell cannot use.
+            BadSettings: the URL is invalid or names an unsupported database.
         """
         self.url = parse_database_url(url)
         self.dialect = self.url.get_backend_name()
         self.engine = make_engine(self.url, pool_size)
         self.insert = INSERTS[self.dialect]
-        self._down = down
-        # Waiting here is fair and costs nothing; SQLite's own waiting is polling.
+        self._unavailable = unavailable
+        # A fair lock without polling, unlike SQLite's own.
         self._writer = asyncio.Lock() if self.dialect == "sqlite" else None
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection to read with.
+    async def read_transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Yield a connection in a transaction for reading.
 
         Raises:
-            StoreUnavailable: the database cannot be reached, or does not do what it is told.
+            StoreUnavailable: the database cannot be reached or reports an error.
         """
-        async with store_errors(self._down), self.engine.begin() as connection:
+        async with store_errors(self._unavailable), self.engine.begin() as connection:
             yield connection
 
     @asynccontextmanager
-    async def writing(self, *, durable: bool = False) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection whose changes are kept together, or not at all.
+    async def write_transaction(self, *, durable: bool = False) -> AsyncIterator[AsyncConnection]:
+        """Yield a connection in a transaction for writing.
 
-        What is `durable` is on the disk when this ends: SQLite would else wait for its next
-        checkpoint, and a power cut could undo it.
+        A `durable` transaction is on disk when it commits. Otherwise a power cut can undo what
+        SQLite has not yet checkpointed.
 
         Raises:
-            StoreUnavailable: the database cannot be reached, or does not do what it is told.
+            StoreUnavailable: the database cannot be reached or reports an error.
         """
         async with self._writer or nullcontext():
             if durable and self.dialect == "sqlite":
-                async with self._on_disk() as connection:
+                async with self._durable_transaction() as connection:
                     yield connection
             else:
-                async with self.reading() as connection:
+                async with self.read_transaction() as connection:
                     yield connection
 
     @asynccontextmanager
-    async def _on_disk(self) -> AsyncIterator[AsyncConnection]:
-        async with store_errors(self._down), self.engine.connect() as connection:
-            # It cannot be changed within a transaction.
+    async def _durable_transaction(self) -> AsyncIterator[AsyncConnection]:
+        async with store_errors(self._unavailable), self.engine.connect() as connection:
+            # SQLite ignores this pragma within a transaction.
             await connection.exec_driver_sql("PRAGMA synchronous=FULL")
             await connection.commit()
             async with connection.begin():
@@ -93,17 +91,17 @@ class Database:
             await connection.exec_driver_sql(f"PRAGMA synchronous={DEFAULT_SYNCHRONOUS}")
 
     async def check(self) -> None:
-        """Look for damage, which the pages that are read may not show.
+        """Check a SQLite file for corruption, also in pages that queries do not touch.
 
         Raises:
-            StoreUnavailable: the file is damaged, or cannot be read.
+            StoreUnavailable: the file is damaged or cannot be read.
         """
         if self.dialect != "sqlite":
             return
-        async with self.reading() as connection:
-            found = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar()
-        if found != "ok":
-            raise StoreUnavailable(self._down) from SQLAlchemyError(f"{self}: {found}")
+        async with self.read_transaction() as connection:
+            result = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar()
+        if result != "ok":
+            raise StoreUnavailable(self._unavailable) from SQLAlchemyError(f"{self}: {result}")
 
     async def close(self) -> None:
         """Close every connection."""
@@ -114,15 +112,15 @@ class Database:
 
 
 def parse_database_url(text: str) -> URL:
-    """Read a URL as operators write it, and choose the driver where none is named.
+    """Parse a database URL and choose the async driver.
 
     Raises:
-        BadSettings: it cannot be read, or names a database that Citewell cannot use.
+        BadSettings: the URL is invalid or names an unsupported database.
     """
     try:
         url = make_url(text)
     except ArgumentError as error:
-        # Its words would repeat the URL, and with it the password.
+        # SQLAlchemy's message would repeat the URL, and with it the password.
         raise BadSettings("CITEWELL_DATABASE_URL is not a database URL.") from error
     url = url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
     if url.get_backend_name() not in INSERTS:
@@ -134,12 +132,12 @@ def parse_database_url(text: str) -> URL:
 
 
 def _for_asyncpg(url: URL) -> URL:
-    """Say in asyncpg's words what providers of PostgreSQL put into their URLs."""
+    """Translate libpq URL parameters to those of asyncpg."""
     query = dict(url.query)
     if query.pop("channel_binding", "prefer") == "require":
         raise BadSettings(
-            "CITEWELL_DATABASE_URL asks for channel_binding=require, which asyncpg cannot do; "
-            "leave it out, and say sslmode=verify-full instead."
+            "CITEWELL_DATABASE_URL sets channel_binding=require, which asyncpg does not support; "
+            "use sslmode=verify-full instead."
         )
     if "sslmode" in query:
         query["ssl"] = query.pop("sslmode")
@@ -147,23 +145,23 @@ def _for_asyncpg(url: URL) -> URL:
 
 
 def make_engine(url: URL, pool_size: int) -> AsyncEngine:
-    """Make what connects to the database; without a pool, each use has a connection of its own.
+    """Create the engine; with a `pool_size` of 0, every use opens its own connection.
 
     Raises:
         BadSettings: the driver is not installed.
     """
-    more: dict[str, Any] = {} if pool_size else {"poolclass": NullPool}
+    options: dict[str, Any] = {} if pool_size else {"poolclass": NullPool}
     if url.drivername == "postgresql+asyncpg":
-        more["connect_args"] = {"timeout": CONNECT_SECONDS, "command_timeout": QUERY_SECONDS}
+        options["connect_args"] = {"timeout": CONNECT_SECONDS, "command_timeout": QUERY_SECONDS}
         if pool_size:
-            more |= {
+            options |= {
                 "pool_size": pool_size,
                 "max_overflow": 0,
                 "pool_timeout": QUERY_SECONDS,
-                "pool_pre_ping": True,  # a server that was restarted costs nobody an answer
+                "pool_pre_ping": True,  # survive a restart of the server
             }
     try:
-        engine = create_async_engine(url, **more)
+        engine = create_async_engine(url, **options)
     except ModuleNotFoundError as error:
         raise BadSettings(
             f"CITEWELL_DATABASE_URL needs {error.name}: pip install 'citewell[postgres]'."
@@ -179,32 +177,31 @@ def _tune_sqlite(connection: Any, _: Any) -> None:
     try:
         _set_pragmas(connection)
     except sqlite3.Error:
-        connection.close()  # the pool does not know it yet, and would leave it open
+        connection.close()  # the pool does not own it yet
         raise
 
 
 def _set_pragmas(connection: Any) -> None:
-    connection.execute("PRAGMA busy_timeout=5000")  # another process that writes is waited for
+    connection.execute("PRAGMA busy_timeout=5000")  # wait for writers in other processes
     _enable_wal(connection)
     for pragma in (
         f"synchronous={DEFAULT_SYNCHRONOUS}",
         "foreign_keys=ON",
-        "secure_delete=ON",  # what is deleted does not stay in the file
+        "secure_delete=ON",  # overwrite deleted data
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _enable_wal(connection: Any) -> None:
-    """Let readers not wait for a writer.
+    """Switch to WAL mode, so that readers do not wait for writers.
 
-    Whoever comes while another makes the same change to a new file is turned away by SQLite at
-    once, whatever its timeout.
+    If another process is switching the same new file, SQLite fails without waiting for its timeout.
     """
-    for more in range(WAL_ATTEMPTS, -1, -1):
+    for retries_left in range(WAL_RETRIES, -1, -1):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            if not more or "locked" not in str(error):
+            if not retries_left or "locked" not in str(error):
                 raise
             sleep(0.01)
         else:
@@ -212,14 +209,14 @@ def _enable_wal(connection: Any) -> None:
 
 
 @asynccontextmanager
-async def store_errors(said: str = UNAVAILABLE) -> AsyncIterator[None]:
-    """Turn what SQLAlchemy and its drivers raise into `StoreUnavailable`."""
+async def store_errors(message: str = UNAVAILABLE) -> AsyncIterator[None]:
+    """Convert errors of SQLAlchemy and its drivers to `StoreUnavailable`."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
-        raise StoreUnavailable(said) from error
+        raise StoreUnavailable(message) from error
     except Exception as error:
-        # A connection that the server refuses comes with the driver's own error, unlike a query.
+        # SQLAlchemy wraps the errors of queries, but not those of refused connections.
         if type(error).__module__.startswith("asyncpg."):
-            raise StoreUnavailable(said) from error
+            raise StoreUnavailable(message) from error
         raise

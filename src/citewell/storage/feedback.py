@@ -1,4 +1,4 @@
-"""What readers think of answers, kept beside the conversations that it goes with."""
+"""The feedback store: readers' verdicts on answers, in the database of the conversations."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -13,53 +13,53 @@ from citewell.storage.tables import ANSWERS, FEEDBACK, MESSAGES, THREADS, openab
 from citewell.storage.threads import SqlThreadStore
 
 FEEDBACK_COLUMNS = ("verdict", "reason", "comment", "created_at")
-"""What a later verdict on the same answer replaces."""
+"""The columns that later feedback on the same answer replaces."""
 
 
 class SqlFeedbackStore:
-    """One row an answer."""
+    """One row per answer."""
 
     def __init__(self, threads: SqlThreadStore) -> None:
         """Use the database of the conversations."""
         self._threads = threads
 
     async def save(self, feedback: Feedback, *, owner: Caller = None) -> None:
-        """Keep what a reader thinks, in place of what they thought of that answer before.
+        """Store feedback, replacing any earlier feedback on the same answer.
 
         Raises:
-            UnknownAnswer: there is none of that id that the caller may see.
+            UnknownAnswer: there is no answer with that id that the caller may see.
         """
         database = self._threads.database
-        given = asdict(feedback)
-        # One statement: an answer that is deleted meanwhile gets no verdict.
-        seen = (
+        values = asdict(feedback)
+        # A single statement, in case the answer is deleted concurrently.
+        visible = (
             select(
                 MESSAGES.c.id,
-                *(literal(given[name], FEEDBACK.c[name].type) for name in FEEDBACK_COLUMNS),
+                *(literal(values[name], FEEDBACK.c[name].type) for name in FEEDBACK_COLUMNS),
             )
             .join(THREADS, THREADS.c.id == MESSAGES.c.thread_id)
             .where(
                 MESSAGES.c.id == feedback.answer_id,
                 MESSAGES.c.role == "assistant",
                 *openable_by(owner),
-                not_(is_expired(self._threads.clock(), self._threads.rules)),
+                not_(is_expired(self._threads.clock(), self._threads.policies)),
             )
         )
-        new = database.insert(FEEDBACK).from_select(["answer_id", *FEEDBACK_COLUMNS], seen)
-        kept = new.on_conflict_do_update(
+        new = database.insert(FEEDBACK).from_select(["answer_id", *FEEDBACK_COLUMNS], visible)
+        upsert = new.on_conflict_do_update(
             index_elements=["answer_id"],
             set_={name: new.excluded[name] for name in FEEDBACK_COLUMNS},
         )
-        async with database.writing() as connection:
-            done = await connection.execute(kept.returning(FEEDBACK.c.answer_id))
-            if done.first() is None:
+        async with database.write_transaction() as connection:
+            rows = await connection.execute(upsert.returning(FEEDBACK.c.answer_id))
+            if rows.first() is None:
                 raise UnknownAnswer(f"There is no answer {feedback.answer_id}.")
 
     async def list(
         self, *, verdict: ReaderVerdict | None, limit: int, offset: int
     ) -> Sequence[FeedbackEntry]:
-        """Return what readers think, of one verdict if it is named, the newest first."""
-        wanted = (
+        """Return feedback, optionally with one verdict, newest first."""
+        query = (
             select(
                 FEEDBACK,
                 MESSAGES.c.thread_id,
@@ -71,10 +71,10 @@ class SqlFeedbackStore:
             .join(ANSWERS, ANSWERS.c.id == FEEDBACK.c.answer_id)
         )
         if verdict:
-            wanted = wanted.where(FEEDBACK.c.verdict == verdict)
-        newest = wanted.order_by(FEEDBACK.c.created_at.desc(), FEEDBACK.c.answer_id)
-        async with self._threads.database.reading() as connection:
-            rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
+            query = query.where(FEEDBACK.c.verdict == verdict)
+        query = query.order_by(FEEDBACK.c.created_at.desc(), FEEDBACK.c.answer_id)
+        async with self._threads.database.read_transaction() as connection:
+            rows = (await connection.execute(query.limit(limit).offset(offset))).all()
         return [_entry(row) for row in rows]
 
 

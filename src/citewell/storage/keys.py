@@ -1,4 +1,4 @@
-"""Keys in the database that holds the conversations."""
+"""The store of access keys, in the database of the conversations."""
 
 import hashlib
 import secrets
@@ -25,42 +25,41 @@ PREFIX = "cw_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A key as it is kept; the secret itself is not."""
+    """An access key as it is stored: the digest of its secret, not the secret."""
 
     id: str
     name: str
     digest: str
     scopes: frozenset[Scope]
     origins: tuple[str, ...] = ()
-    """The sites whose pages may use it; a key that names any is publishable, no secret."""
+    """Origins of the web pages that may use it; a key with origins is publishable, not secret."""
     books: tuple[str, ...] = ()
-    """The books it opens; all, if it names none."""
+    """The books it gives access to; empty for all."""
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
 
     @property
     def publishable(self) -> bool:
-        """Whether it may stand in a web page."""
+        """Whether it may be embedded in a web page."""
         return bool(self.origins)
 
     def is_valid(self, now: datetime) -> bool:
-        """Return whether it opens anything."""
+        """Return whether it has been neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 def mint_secret(*, publishable: bool) -> str:
-    """Make a new secret: 256 random bits behind a prefix that leak scanners can look for."""
+    """Return a new secret: 256 random bits after a prefix that secret scanners can detect."""
     return f"{PREFIX}{'pub_' if publishable else ''}{secrets.token_urlsafe(32)}"
 
 
 def hash_secret(secret: str) -> str:
-    """Return what is kept of a secret.
+    """Return the digest of a secret.
 
-    One SHA-256, and no slow or salted hash as for passwords: those make guessing expensive, and
-    nobody guesses 256 random bits. A key is looked up by this digest on every request, so a slow
-    hash would only cost the service; and how long a look-up by digest takes tells nothing of use
-    about a secret that cannot be worked back from it.
+    A plain SHA-256 is enough: slow, salted hashes protect guessable passwords, not 256 random bits,
+    and every request looks up a key by its digest. The timing of that lookup reveals nothing useful
+    about the secret.
     """
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -74,18 +73,22 @@ def make_key(
     created_at: datetime,
     expires_at: datetime | None = None,
 ) -> tuple[Key, str]:
-    """Make a key and its secret, which is shown once and then forgotten.
+    """Return a new key and its secret, which is not stored.
 
     Raises:
-        BadRequest: the name cannot be used, or the key is publishable or for some books only and
-            may do more than ask.
+        BadRequest: the name is invalid, or a key that is publishable or restricted to some books
+            has another scope than `ask`.
     """
     if not name.isprintable() or not 0 < len(name.strip()) <= NAME_LENGTH:
         raise BadRequest(f"A key's name has 1 to {NAME_LENGTH} characters.")
     if origins and scopes != {"ask"}:
-        raise BadRequest("A publishable key stands in a web page, so it may ask and nothing else.")
+        raise BadRequest(
+            "A publishable key is visible in a web page, so its only scope may be ask."
+        )
     if books and scopes != {"ask"}:
-        raise BadRequest("A key for some books may ask and nothing else: the rest is about all.")
+        raise BadRequest(
+            "A key for some books may only have the scope ask: the others apply to all books."
+        )
     secret = mint_secret(publishable=bool(origins))
     key = Key(
         id=f"key_{secrets.token_hex(6)}",
@@ -101,10 +104,10 @@ def make_key(
 
 
 def origin_of(address: str) -> str:
-    """Return an origin as browsers send it: scheme, host, and a port that is not the usual one.
+    """Normalize an origin to the form that browsers send: scheme, host and any non-default port.
 
     Raises:
-        BadRequest: the address is none, or has more than that.
+        BadRequest: the address is not an origin.
     """
     try:
         parts = urlsplit(address.strip())
@@ -112,61 +115,63 @@ def origin_of(address: str) -> str:
     except ValueError:
         host, port = None, None
     if not host or parts.scheme not in ("http", "https") or parts.path not in ("", "/"):
-        raise BadRequest(f"{address!r} is no origin; one looks like https://book.example.")
-    shown = f"[{host}]" if ":" in host else host
-    usual = port in (None, {"http": 80, "https": 443}[parts.scheme])
-    return f"{parts.scheme}://{shown}" + ("" if usual else f":{port}")
+        raise BadRequest(f"{address!r} is not an origin, such as https://book.example.")
+    netloc = f"[{host}]" if ":" in host else host
+    default_port = port in (None, {"http": 80, "https": 443}[parts.scheme])
+    return f"{parts.scheme}://{netloc}" + ("" if default_port else f":{port}")
 
 
 UNAVAILABLE = "Keys cannot be read or stored right now."
 
 
 class SqlKeyStore:
-    """A row a key."""
+    """One row per key."""
 
     def __init__(self, url: str) -> None:
-        """Use the database at `url`; a connection is made for each call and kept by none."""
-        # Keys are read once in a while, by a service that remembers them: no pool is worth it.
-        self._database = Database(url, pool_size=0, down=UNAVAILABLE)
+        """Configure the store for the database at `url` without connecting."""
+        # Keys are cached and rarely read, so a connection pool is not worthwhile.
+        self._database = Database(url, pool_size=0, unavailable=UNAVAILABLE)
         self._upgraded = False
 
     async def all(self) -> Sequence[Key]:
-        """Return every key, also those that no longer hold, the oldest first."""
+        """Return every key, including expired and revoked ones, oldest first."""
         async with self._connection() as connection:
-            oldest = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
-            rows = (await connection.execute(oldest)).all()
+            query = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
+            rows = (await connection.execute(query)).all()
             books = await _books(connection)
             return [_key(row, books.get(row.id, ())) for row in rows]
 
     async def add(self, key: Key) -> None:
-        """Keep a new key.
+        """Store a new key.
 
         Raises:
-            BadRequest: another key that was not revoked has its name.
+            BadRequest: a key with that name exists and has not been revoked.
         """
         async with self._connection() as connection:
-            same = select(KEYS.c.id).where(KEYS.c.name == key.name, KEYS.c.revoked_at.is_(None))
-            if (await connection.execute(same)).first():
-                raise BadRequest(f"There is a key {key.name!r} already.")
+            duplicate = select(KEYS.c.id).where(
+                KEYS.c.name == key.name, KEYS.c.revoked_at.is_(None)
+            )
+            if (await connection.execute(duplicate)).first():
+                raise BadRequest(f"There is already a key {key.name!r}.")
             await connection.execute(insert(KEYS).values(**_row(key)))
             if key.books:
                 rows = [{"key_id": key.id, "book": book} for book in key.books]
                 await connection.execute(insert(KEY_BOOKS), rows)
 
-    async def revoke(self, named: str, at: datetime) -> Key:
-        """Let a key, by its id or its name, open nothing any more; its row stays.
+    async def revoke(self, id_or_name: str, at: datetime) -> Key:
+        """Revoke a key, given by its id or name; its row is kept.
 
         Raises:
-            UnknownKey: there is none, or it was revoked before.
+            UnknownKey: there is no such key, or it is already revoked.
         """
-        wanted = ((KEYS.c.id == named) | (KEYS.c.name == named)) & KEYS.c.revoked_at.is_(None)
+        query = select(KEYS).where((KEYS.c.id == id_or_name) | (KEYS.c.name == id_or_name))
         async with self._connection() as connection:
-            row = (await connection.execute(select(KEYS).where(wanted))).first()
+            row = (await connection.execute(query.where(KEYS.c.revoked_at.is_(None)))).first()
             if row is None:
-                raise UnknownKey(f"There is no key {named!r} to revoke.")
+                raise UnknownKey(f"There is no key {id_or_name!r} to revoke.")
             key = _key(row, (await _books(connection)).get(row.id, ()))
-            ended = update(KEYS).where(KEYS.c.id == key.id).values(revoked_at=at)
-            await connection.execute(ended)
+            revocation = update(KEYS).where(KEYS.c.id == key.id).values(revoked_at=at)
+            await connection.execute(revocation)
         return key
 
     @asynccontextmanager
@@ -175,10 +180,10 @@ class SqlKeyStore:
             if not self._upgraded:
                 await upgrade(self._database)
                 self._upgraded = True
-            async with self._database.writing(durable=True) as connection:
+            async with self._database.write_transaction(durable=True) as connection:
                 yield connection
         except StoreUnavailable:
-            self._upgraded = False  # another database may stand there when it is back
+            self._upgraded = False  # the database may be another one when it returns
             raise
 
 
@@ -202,8 +207,8 @@ def _key(row: Row[Any], books: Sequence[str]) -> Key:
 
 
 async def _books(connection: AsyncConnection) -> dict[str, list[str]]:
-    """Return the books of each key that is for some only."""
-    found: dict[str, list[str]] = {}
+    """Return the books of each restricted key."""
+    books: dict[str, list[str]] = {}
     for key, book in await connection.execute(select(KEY_BOOKS).order_by(KEY_BOOKS.c.book)):
-        found.setdefault(key, []).append(book)
-    return found
+        books.setdefault(key, []).append(book)
+    return books

@@ -1,9 +1,8 @@
-"""Which processes that make answers are still there, and what only one of them may do at a time.
+"""Liveness of the worker processes, exclusive locks among them, and the election of a leader.
 
-Each holds a lock for as long as it lives: a file beside SQLite's, or an advisory lock of
-PostgreSQL. The system gives it back however the process ends, so a lock that can be had belongs to
-a dead one. By the same connection or a file of its own, a process takes the turn in a conversation,
-and one of all is the one that sweeps.
+Every process holds a lock while it lives: a locked file beside the SQLite database, or an advisory
+lock of PostgreSQL. The system releases it however the process ends, so a lock that can be acquired
+belongs to a dead process. Turns in a thread and leadership are further locks of the same kind.
 """
 
 import asyncio
@@ -22,95 +21,95 @@ from citewell.errors import StoreUnavailable
 from citewell.storage.database import UNAVAILABLE, Database, store_errors
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks whether a turn has come."""
-LEADER = 0x51_75_69_72_65_53
-"""The number of the lock of the one that sweeps."""
-LOCKS = "00000000-0000-0000-0000-000000000000"
-"""Names the file in which turns are taken, beside SQLite's."""
+"""Seconds between two attempts to acquire a lock."""
+LEADER_LOCK = 0x51_75_69_72_65_53
+"""The key of the lock that the leader holds."""
+SHARED_LOCK_FILE = "00000000-0000-0000-0000-000000000000"
+"""Names the file, beside SQLite's, whose bytes all processes lock."""
 
 
 class WorkerLease:
-    """The sign of life of one process, and a look at those of others."""
+    """The lock that proves a process alive, and the locks that it shares with others."""
 
     def __init__(self, database: Database) -> None:
-        """Take a name that no other process has; nothing is locked yet."""
+        """Choose a unique name without acquiring the lock."""
         self.name = str(uuid4())
         self._database = database
         self._file: IO[str] | None = None
         self._connection: AsyncConnection | None = None
-        self._claiming = asyncio.Lock()
-        self._asking = asyncio.Lock()
-        self._places: IO[str] | None = None
+        self._connecting = asyncio.Lock()
+        self._querying = asyncio.Lock()
+        self._lock_file_handle: IO[str] | None = None
 
-    async def claim(self) -> None:
-        """Hold the lock from now on; does nothing if it is held."""
+    async def acquire(self) -> None:
+        """Acquire the lock, unless it is held already."""
         if self._database.dialect == "sqlite":
             async with store_errors():
-                self._lock_file()
+                self._acquire_file_lock()
         elif self._connection is None:
-            async with self._claiming:
-                await self._lock_number()
+            async with self._connecting:
+                await self._acquire_advisory_lock()
 
     async def is_leader(self) -> bool:
-        """Return whether this process is the one of all that sweeps; it stays so while it lives."""
-        await self.claim()
-        return await self._take(LEADER)
+        """Return whether this process is the leader; it stays so while it lives."""
+        await self.acquire()
+        return await self._try_lock(LEADER_LOCK)
 
     @asynccontextmanager
     async def exclusive_lock(self, name: str) -> AsyncIterator[None]:
-        """Be the only process that is at something; without the database, one of several."""
-        number = int.from_bytes(sha256(name.encode()).digest()[:8]) >> 1
+        """Hold the lock `name` among all processes; without one if the database is unavailable."""
+        key = int.from_bytes(sha256(name.encode()).digest()[:8]) >> 1
         held = False
         with suppress(StoreUnavailable):
-            # Another process has no event that could be waited for.
-            while not (held := await self._take_or_undo(number)):  # noqa: ASYNC110
+            # Other processes cannot signal an event, so the lock is polled.
+            while not (held := await self._try_lock_or_undo(key)):  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
         try:
             yield
         finally:
             if held:
                 with suppress(StoreUnavailable):
-                    await asyncio.shield(asyncio.create_task(self._give_back(number)))
+                    await asyncio.shield(asyncio.create_task(self._unlock(key)))
 
-    async def _take_or_undo(self, number: int) -> bool:
-        """Take a lock, or leave nothing behind if the answer is given up in that moment."""
-        taking = asyncio.create_task(self._take(number))
+    async def _try_lock_or_undo(self, key: int) -> bool:
+        """Try to acquire a lock; release it again if the task is cancelled meanwhile."""
+        attempt = asyncio.create_task(self._try_lock(key))
         try:
-            return await asyncio.shield(taking)
+            return await asyncio.shield(attempt)
         except asyncio.CancelledError:
             with suppress(StoreUnavailable):
-                if await taking:
-                    await self._give_back(number)
+                if await attempt:
+                    await self._unlock(key)
             raise
 
-    async def _take(self, number: int) -> bool:
+    async def _try_lock(self, key: int) -> bool:
         if self._database.dialect == "sqlite":
-            return self._lock_byte(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return bool(await self._ask(func.pg_try_advisory_lock(number)))
+            return self._lock_byte(key, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return bool(await self._evaluate(func.pg_try_advisory_lock(key)))
 
-    async def _give_back(self, number: int) -> None:
+    async def _unlock(self, key: int) -> None:
         if self._database.dialect == "sqlite":
-            self._lock_byte(number, fcntl.LOCK_UN)
+            self._lock_byte(key, fcntl.LOCK_UN)
         else:
-            await self._ask(func.pg_advisory_unlock(number))
+            await self._evaluate(func.pg_advisory_unlock(key))
 
-    async def _ask(self, question: Function[Any]) -> object:
-        """Ask by the connection that holds the locks, one at a time."""
-        async with self._asking:
+    async def _evaluate(self, function: Function[Any]) -> object:
+        """Evaluate a function on the connection that holds the locks, one at a time."""
+        async with self._querying:
             connection = self._connection
             if connection is None:
-                raise StoreUnavailable("The database was not there when this process began.")
+                raise StoreUnavailable("The database was unavailable when this process started.")
             async with store_errors():
-                return await connection.scalar(select(question))
+                return await connection.scalar(select(function))
 
-    def _lock_byte(self, number: int, how: int) -> bool:
-        """Lock one place of a file that all processes have open; the places hold nothing."""
-        path = self._path(LOCKS)
+    def _lock_byte(self, key: int, operation: int) -> bool:
+        """Lock one byte of the shared lock file, or unlock it."""
+        path = self._path(SHARED_LOCK_FILE)
         if path is None:
-            return True  # a database in memory is of one process alone
+            return True  # a database in memory has one process only
         try:
-            self._places = self._places or path.open("a+")
-            fcntl.lockf(self._places, how, 1, number >> 2)
+            self._lock_file_handle = self._lock_file_handle or path.open("a+")
+            fcntl.lockf(self._lock_file_handle, operation, 1, key >> 2)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -118,67 +117,67 @@ class WorkerLease:
         return True
 
     async def renew(self) -> None:
-        """Hold the lock again if the database let go of it, by being restarted."""
+        """Acquire the lock again if the database lost it, for example in a restart."""
         if self._connection is None:
             return
         try:
-            await self._ask(func.now())
+            await self._evaluate(func.now())
         except StoreUnavailable:
             await self.release()
-            await self._lock_number()
+            await self._acquire_advisory_lock()
 
-    async def dead(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` whose process is there no longer."""
+    async def dead_workers(self, names: Iterable[str]) -> list[str]:
+        """Return the names whose process has ended."""
         return [name for name in names if name != self.name and await self._is_dead(name)]
 
     async def release(self) -> None:
         """Release the lock."""
         if self._file:
             self._file.close()
-            self.forget(self.name)
+            self.remove_lock_file(self.name)
             self._file = None
-        if self._places:
-            self._places.close()
-            self._places = None
+        if self._lock_file_handle:
+            self._lock_file_handle.close()
+            self._lock_file_handle = None
         if self._connection:
-            # Ended, not put back into the pool: the lock goes with it.
+            # Closed instead of returned to the pool, so that the server releases the lock.
             with suppress(StoreUnavailable):
                 async with store_errors():
                     await self._connection.invalidate()
                     await self._connection.close()
             self._connection = None
 
-    def forget(self, name: str) -> None:
-        """Remove what a dead process left beside the database."""
+    def remove_lock_file(self, name: str) -> None:
+        """Delete the lock file of a dead process."""
         path = self._path(name)
         if path:
             path.unlink(missing_ok=True)
 
-    def _lock_file(self) -> None:
+    def _acquire_file_lock(self) -> None:
         path = self._path(self.name)
         if path and not self._file:
             self._file = path.open("w")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    async def _lock_number(self) -> None:
+    async def _acquire_advisory_lock(self) -> None:
         if self._connection:
-            return  # another answer of this process was faster
+            return  # a concurrent call acquired it
         async with store_errors():
             connection = await self._database.engine.connect()
-            # Without a transaction: the server minds those that stay open.
+            # Autocommit, because servers limit how long a transaction may be idle.
             connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
-            await connection.execute(select(func.pg_advisory_lock(_number(self.name))))
+            await connection.execute(select(func.pg_advisory_lock(_advisory_key(self.name))))
         self._connection = connection
 
     async def _is_dead(self, name: str) -> bool:
         if self._database.dialect == "sqlite":
-            return self._is_free(name)
-        async with self._database.reading() as connection:
-            # Had for the length of this transaction only.
-            free = select(func.pg_try_advisory_xact_lock(_number(name)))
+            return self._is_file_unlocked(name)
+        async with self._database.read_transaction() as connection:
+            # Held until the end of this transaction only.
+            free = select(func.pg_try_advisory_xact_lock(_advisory_key(name)))
             return bool((await connection.execute(free)).scalar())
 
-    def _is_free(self, name: str) -> bool:
+    def _is_file_unlocked(self, name: str) -> bool:
         path = self._path(name)
         with suppress(FileNotFoundError):
             if path:
@@ -196,5 +195,5 @@ class WorkerLease:
         return Path(f"{file}-{UUID(name)}.alive")
 
 
-def _number(name: str) -> int:
-    return UUID(name).int >> 65  # as many bits as PostgreSQL's numbers have
+def _advisory_key(name: str) -> int:
+    return UUID(name).int >> 65  # an advisory lock's key is a signed 64-bit integer

@@ -1,4 +1,4 @@
-"""What time does to conversations: they rest, they end, they go; unfinished answers are marked."""
+"""Retention: archive, end and delete idle conversations, and mark unfinished answers."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -10,17 +10,17 @@ from citewell.storage.database import Database
 from citewell.storage.lease import WorkerLease
 from citewell.storage.tables import ANSWERS, THREADS
 
-BATCH = 500
-"""Threads deleted in one transaction, so that nobody waits long."""
-
-
+BATCH_SIZE = 500
+"""Threads deleted in one transaction; small, because writers wait for it."""
 RetentionPolicies = Mapping[str, RetentionPolicy]
-"""The rules of each contract."""
+"""Retention policies by contract."""
 
 
-def is_expired(now: datetime, rules: RetentionPolicies = RETENTION_POLICIES) -> ColumnElement[bool]:
-    """Tell threads whose time is over by the rules of their contract, swept away or not."""
-    limits = ((name, one.delete_after) for name, one in rules.items())
+def is_expired(
+    now: datetime, policies: RetentionPolicies = RETENTION_POLICIES
+) -> ColumnElement[bool]:
+    """Build the condition for threads older than their contract allows, deleted or not."""
+    limits = ((name, policy.delete_after) for name, policy in policies.items())
     return or_(
         false(),
         *(
@@ -32,21 +32,19 @@ def is_expired(now: datetime, rules: RetentionPolicies = RETENTION_POLICIES) -> 
 
 
 async def deactivate_idle(
-    database: Database, now: datetime, rules: RetentionPolicies = RETENTION_POLICIES
+    database: Database, now: datetime, policies: RetentionPolicies = RETENTION_POLICIES
 ) -> int:
-    """Let threads rest that nobody writes to, by the rules of their contracts; give how many."""
+    """Set idle threads to the idle state of their contract; return how many changed."""
     deactivated = 0
-    async with database.writing() as connection:
-        for whose, one in _by_rules(rules):
-            quiet = and_(
+    async with database.write_transaction() as connection:
+        for has_policy, policy in _by_policy(policies):
+            idle = and_(
                 THREADS.c.state == "active",
-                THREADS.c.updated_at < now - one.idle_after,
-                whose,
+                THREADS.c.updated_at < now - policy.idle_after,
+                has_policy,
             )
-            done = await connection.execute(
-                update(THREADS).where(quiet).values(state=one.idle_state)
-            )
-            deactivated += done.rowcount
+            query = update(THREADS).where(idle).values(state=policy.idle_state)
+            deactivated += (await connection.execute(query)).rowcount
     return deactivated
 
 
@@ -54,48 +52,49 @@ async def purge(
     database: Database,
     now: datetime,
     after: timedelta | None = None,
-    rules: RetentionPolicies = RETENTION_POLICIES,
+    policies: RetentionPolicies = RETENTION_POLICIES,
 ) -> int:
-    """Delete threads whose time is over, and those at rest for as long as `after`."""
-    over = is_expired(now, rules)
+    """Delete expired threads, and inactive ones last updated more than `after` ago."""
+    expired = is_expired(now, policies)
     if after:
-        resting = THREADS.c.state.in_(("archived", "ended"))
-        over = or_(over, and_(resting, THREADS.c.updated_at < now - after))
+        inactive = THREADS.c.state.in_(("archived", "ended"))
+        expired = or_(expired, and_(inactive, THREADS.c.updated_at < now - after))
     purged = 0
     while True:
-        some = select(THREADS.c.id).where(over).limit(BATCH)
-        async with database.writing() as connection:
-            # Asked twice: one that was written to meanwhile stays.
-            gone = delete(THREADS).where(THREADS.c.id.in_(some), over).returning(THREADS.c.id)
-            ids = (await connection.execute(gone)).scalars().all()
+        batch = select(THREADS.c.id).where(expired).limit(BATCH_SIZE)
+        async with database.write_transaction() as connection:
+            # The condition is repeated so that a thread updated in the meantime is kept.
+            query = delete(THREADS).where(THREADS.c.id.in_(batch), expired)
+            ids = (await connection.execute(query.returning(THREADS.c.id))).scalars().all()
             await connection.execute(delete(ANSWERS).where(ANSWERS.c.thread_id.in_(ids)))
         purged += len(ids)
-        if len(ids) < BATCH:
+        if len(ids) < BATCH_SIZE:
             return purged
 
 
-async def mark_unfinished(database: Database, alive: WorkerLease) -> int:
-    """Mark the answers that processes were making when they died; give how many."""
-    # An answer from before processes were told apart is of one that is long gone.
+async def mark_unfinished(database: Database, lease: WorkerLease) -> int:
+    """Mark the answers that dead processes left in progress; return how many."""
+    # Rows from before the column existed have no worker; their processes are dead.
     worker = func.coalesce(ANSWERS.c.worker, "")
-    begun = ANSWERS.c.state == "processing"
-    async with database.reading() as connection:
-        found = await connection.execute(select(worker).where(begun).distinct())
-        names = set(found.scalars())
-    dead = await alive.dead(names - {""})
+    in_progress = ANSWERS.c.state == "processing"
+    async with database.read_transaction() as connection:
+        rows = await connection.execute(select(worker).where(in_progress).distinct())
+        names = set(rows.scalars())
+    dead = await lease.dead_workers(names - {""})
     if not dead and "" not in names:
         return 0
-    async with database.writing() as connection:
-        marked = await connection.execute(
-            update(ANSWERS).where(begun, worker.in_([*dead, ""])).values(state="unfinished")
-        )
+    async with database.write_transaction() as connection:
+        query = update(ANSWERS).where(in_progress, worker.in_([*dead, ""]))
+        result = await connection.execute(query.values(state="unfinished"))
     for name in dead:
-        alive.forget(name)
-    return marked.rowcount
+        lease.remove_lock_file(name)
+    return result.rowcount
 
 
-def _by_rules(rules: RetentionPolicies) -> Iterator[tuple[ColumnElement[bool], RetentionPolicy]]:
-    own = {name: one for name, one in rules.items() if name != NATIVE_CONTRACT}
-    for name, one in own.items():
-        yield THREADS.c.contract == name, one
-    yield THREADS.c.contract.not_in(own), rules[NATIVE_CONTRACT]
+def _by_policy(
+    policies: RetentionPolicies,
+) -> Iterator[tuple[ColumnElement[bool], RetentionPolicy]]:
+    named = {name: policy for name, policy in policies.items() if name != NATIVE_CONTRACT}
+    for name, policy in named.items():
+        yield THREADS.c.contract == name, policy
+    yield THREADS.c.contract.not_in(named), policies[NATIVE_CONTRACT]

@@ -1,6 +1,6 @@
-"""Brings the tables of any earlier version up to date, once, whoever starts first.
+"""Migrations from any earlier schema; the first process to start runs them.
 
-Conversations, keys and running streams have one history, also where they are in files of their own.
+Conversations, keys and streams share one migration history, even in separate database files.
 """
 
 import asyncio
@@ -17,52 +17,52 @@ from citewell.storage.database import UNAVAILABLE, Database
 from citewell.storage.tables import VERSION_TABLE
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
-# By the names of the files: Alembic takes a second to load, and is needed once.
+# Read from the file names, because loading Alembic takes a second.
 REVISIONS = tuple(sorted(file.name[1:5] for file in _VERSIONS.glob("r[0-9]*_*.py")))
-"""Every revision there is; the last one makes the tables that the code uses."""
-LOCK = 0x51_75_69_72_65
-"""The number under which PostgreSQL keeps one process from migrating while another does."""
+"""All revisions; the code uses the tables of the last."""
+MIGRATION_LOCK = 0x51_75_69_72_65
+"""Key of the PostgreSQL advisory lock under which a process migrates."""
 LOCK_SECONDS = 120.0
-"""How long a process waits for another one that migrates; a large database takes a while."""
+"""How long a process waits for another one to migrate a large database."""
 
 
 async def current_revision(database: Database) -> str | None:
-    """Return how far a database has been migrated; `None` if it never was."""
-    async with database.reading() as connection:
+    """Return the revision of a database; `None` if it has never been migrated."""
+    async with database.read_transaction() as connection:
         return await connection.run_sync(_read_revision)
 
 
 async def upgrade(database: Database) -> None:
-    """Bring the tables up to date.
+    """Migrate the tables to the latest revision.
 
     Raises:
-        StoreMismatch: a newer version of Citewell has migrated them further.
+        StoreMismatch: a newer version of Citewell migrated the database.
     """
     revision = await current_revision(database)
-    if revision == REVISIONS[-1]:  # as nearly always
+    if revision == REVISIONS[-1]:
         return
     if revision is not None and revision not in REVISIONS:
         raise StoreMismatch(
             f"The tables in {database} were made by a newer version of Citewell "
-            f"(schema {revision}; this one knows those up to {REVISIONS[-1]})."
+            f"(schema {revision}; this version supports up to {REVISIONS[-1]})."
         )
-    run = migrations()  # before the lock: others wait for it, and not for ever
-    async with database.writing() as connection:
+    run = migrations()  # loaded before the lock, to hold it briefly
+    async with database.write_transaction() as connection:
         await _lock(connection)
         await connection.run_sync(run)
 
 
 async def _lock(connection: AsyncConnection) -> None:
     if connection.dialect.name == "sqlite":
-        waiting = (await connection.exec_driver_sql("PRAGMA busy_timeout")).scalar()
+        timeout = (await connection.exec_driver_sql("PRAGMA busy_timeout")).scalar()
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * LOCK_SECONDS:.0f}")
         await connection.exec_driver_sql("BEGIN IMMEDIATE")
-        await connection.exec_driver_sql(f"PRAGMA busy_timeout={waiting}")
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={timeout}")
         return
-    # Asked again and again: a query that waits is ended after `QUERY_SECONDS`.
+    # Polled, because a blocking query would be cancelled after `QUERY_SECONDS`.
     deadline = monotonic() + LOCK_SECONDS
     attempt = text("SELECT pg_try_advisory_xact_lock(:lock)")
-    while not (await connection.execute(attempt, {"lock": LOCK})).scalar():
+    while not (await connection.execute(attempt, {"lock": MIGRATION_LOCK})).scalar():
         if monotonic() > deadline:
             raise StoreUnavailable(UNAVAILABLE)
         await asyncio.sleep(0.05)
@@ -76,7 +76,7 @@ def _read_revision(connection: Connection) -> str | None:
 
 
 def migrations(to: str = "head") -> Callable[[Connection], None]:
-    """Load what migrates a database up to a revision."""
+    """Load Alembic and return a function that migrates a database to a revision."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,7 +1,7 @@
-"""The events of streamed answers in a database, so that any process can go on with any stream.
+"""A database log of the events of streamed answers, so that any process can resume any stream.
 
-What is kept here is of use for minutes. It is written behind the readers' backs, many streams at a
-time; a process that is killed loses the last few events, and says nothing about them afterwards.
+Entries matter for minutes only. They are written asynchronously, in batches over many streams; a
+process that is killed loses the last few events.
 """
 
 from collections.abc import Sequence, Set
@@ -29,7 +29,7 @@ from citewell.storage.migrate import upgrade
 from citewell.storage.tables import METADATA
 
 POOL_SIZE = 5
-UNAVAILABLE = "Running answers cannot be kept or read right now."
+UNAVAILABLE = "Streamed answers cannot be stored or read right now."
 
 STREAMS = Table(
     "streams",
@@ -55,7 +55,7 @@ FRAMES = Table(
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event of a stream, as it goes over the wire."""
+    """One server-sent event of a stream."""
 
     number: int
     """Position in its stream, from 1."""
@@ -65,33 +65,33 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
-    """What is known of a stream beside its events."""
+    """The state of a stream, without its events."""
 
     owner: str
-    """Whose it is; nobody else may read it."""
+    """The only caller who may read it."""
     ended: str
-    """Empty while it runs, then `done` or `error`."""
-    beats: int
-    """Grows while the process that makes the answer lives."""
+    """Empty while the stream runs, then `done` or `error`."""
+    heartbeats: int
+    """Incremented while the process that produces the answer is alive."""
     reads: int
-    """Grows while somebody reads it by way of another process."""
+    """Incremented while a client reads the stream through another process."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """What has happened since the last time something was written."""
+    """The changes since the last write."""
 
-    begun: list[tuple[str, str]] = field(default_factory=list)
-    """Streams and their owners."""
+    started: list[tuple[str, str]] = field(default_factory=list)
+    """Stream ids and their owners."""
     frames: list[tuple[str, Frame]] = field(default_factory=list)
     ended: list[tuple[str, str]] = field(default_factory=list)
-    """Streams and how they ended."""
+    """Stream ids and how they ended."""
     alive: list[str] = field(default_factory=list)
 
     def without(self, streams: Set[str]) -> "Batch":
-        """Return what has happened to the other streams."""
+        """Return the batch without the changes to `streams`."""
         return Batch(
-            begun=[one for one in self.begun if one[0] not in streams],
+            started=[one for one in self.started if one[0] not in streams],
             frames=[one for one in self.frames if one[0] not in streams],
             ended=[one for one in self.ended if one[0] not in streams],
             alive=[one for one in self.alive if one not in streams],
@@ -99,28 +99,28 @@ class Batch:
 
     @property
     def streams(self) -> set[str]:
-        """The streams to which something has happened."""
-        told = (one for one, _ in (*self.begun, *self.frames, *self.ended))
-        return {*told, *self.alive}
+        """The ids of the streams that changed."""
+        changed = (one for one, _ in (*self.started, *self.frames, *self.ended))
+        return {*changed, *self.alive}
 
     def __bool__(self) -> bool:
-        return bool(self.begun or self.frames or self.ended or self.alive)
+        return bool(self.started or self.frames or self.ended or self.alive)
 
 
 class StreamLog:
-    """Streams and their events, for the processes that serve the same database."""
+    """Streams and their events, shared by the processes that use the same database."""
 
     def __init__(self, url: str) -> None:
-        """Use the database at `url`; nothing is opened yet."""
-        self._database = Database(url, pool_size=POOL_SIZE, down=UNAVAILABLE)
+        """Configure the log for the database at `url` without connecting."""
+        self._database = Database(url, pool_size=POOL_SIZE, unavailable=UNAVAILABLE)
         if self._database.dialect == "sqlite":
             event.listen(self._database.engine.sync_engine, "connect", _tune_sqlite)
 
     async def open(self) -> None:
-        """Bring the tables up to date.
+        """Migrate the tables.
 
         Raises:
-            StoreMismatch: a newer version of Citewell has migrated them further.
+            StoreMismatch: a newer version of Citewell migrated the database.
         """
         await upgrade(self._database)
 
@@ -129,12 +129,12 @@ class StreamLog:
         await self._database.close()
 
     async def write(self, batch: Batch) -> None:
-        """Write what has happened, all of it or nothing."""
+        """Write a batch in one transaction."""
         now = time()
-        async with self._database.writing() as connection:
-            if batch.begun:
+        async with self._database.write_transaction() as connection:
+            if batch.started:
                 new = {"ended": "", "beats": 0, "reads": 0, "begun_at": now}
-                rows = [{"id": one, "owner": owner, **new} for one, owner in batch.begun]
+                rows = [{"id": one, "owner": owner, **new} for one, owner in batch.started]
                 await connection.execute(insert(STREAMS), rows)
             if batch.frames:
                 rows = [
@@ -142,48 +142,47 @@ class StreamLog:
                     for one, f in batch.frames
                 ]
                 await connection.execute(insert(FRAMES), rows)
-            for one, how in batch.ended:
-                ended = update(STREAMS).where(STREAMS.c.id == one)
-                await connection.execute(ended.values(ended=how, ended_at=now))
+            for one, outcome in batch.ended:
+                query = update(STREAMS).where(STREAMS.c.id == one)
+                await connection.execute(query.values(ended=outcome, ended_at=now))
             if batch.alive:
-                beating = update(STREAMS).where(STREAMS.c.id.in_(batch.alive))
-                await connection.execute(beating.values(beats=STREAMS.c.beats + 1))
+                query = update(STREAMS).where(STREAMS.c.id.in_(batch.alive))
+                await connection.execute(query.values(beats=STREAMS.c.beats + 1))
 
     async def find(self, stream_id: str) -> StreamInfo | None:
-        """Return what is known of a stream."""
-        wanted = select(STREAMS.c.owner, STREAMS.c.ended, STREAMS.c.beats, STREAMS.c.reads)
-        async with self._database.reading() as connection:
-            row = (await connection.execute(wanted.where(STREAMS.c.id == stream_id))).first()
+        """Return the state of a stream; `None` if there is no such stream."""
+        query = select(STREAMS.c.owner, STREAMS.c.ended, STREAMS.c.beats, STREAMS.c.reads)
+        async with self._database.read_transaction() as connection:
+            row = (await connection.execute(query.where(STREAMS.c.id == stream_id))).first()
         return StreamInfo(*row) if row else None
 
     async def read(self, stream_id: str, after: int) -> Sequence[Frame]:
-        """Return the events of a stream beyond the first `after`."""
-        wanted = select(FRAMES.c.number, FRAMES.c.event, FRAMES.c.data).where(
+        """Return the events of a stream that follow event number `after`."""
+        query = select(FRAMES.c.number, FRAMES.c.event, FRAMES.c.data).where(
             FRAMES.c.stream_id == stream_id, FRAMES.c.number > after
         )
-        async with self._database.reading() as connection:
-            rows = (await connection.execute(wanted.order_by(FRAMES.c.number))).all()
+        async with self._database.read_transaction() as connection:
+            rows = (await connection.execute(query.order_by(FRAMES.c.number))).all()
         return [Frame(*row) for row in rows]
 
     async def record_read(self, stream_id: str) -> None:
-        """Tell the process that makes the answer that somebody reads it."""
-        noted = update(STREAMS).where(STREAMS.c.id == stream_id)
-        async with self._database.writing() as connection:
-            await connection.execute(noted.values(reads=STREAMS.c.reads + 1))
+        """Tell the process that produces the answer that a client is reading it."""
+        query = update(STREAMS).where(STREAMS.c.id == stream_id)
+        async with self._database.write_transaction() as connection:
+            await connection.execute(query.values(reads=STREAMS.c.reads + 1))
 
-    async def purge(self, *, ended: float, begun: float) -> None:
-        """Forget streams that ended, or at least began, so many seconds ago."""
+    async def purge(self, *, ended: float, started: float) -> None:
+        """Delete streams that ended or started more than so many seconds ago."""
         now = time()
         old = select(STREAMS.c.id).where(
-            or_(STREAMS.c.ended_at < now - ended, STREAMS.c.begun_at < now - begun)
+            or_(STREAMS.c.ended_at < now - ended, STREAMS.c.begun_at < now - started)
         )
-        async with self._database.writing() as connection:
-            # Not by a list of ids: databases take some ten thousand at most, and what could not be
-            # deleted once could never be deleted again.
+        async with self._database.write_transaction() as connection:
+            # A subquery, because databases limit the number of bound parameters.
             await connection.execute(delete(FRAMES).where(FRAMES.c.stream_id.in_(old)))
             await connection.execute(delete(STREAMS).where(STREAMS.c.id.in_(old)))
 
 
 def _tune_sqlite(connection: Any, _: Any) -> None:
-    # What a crash of the machine could lose is of no use after it.
+    # Streams do not outlive a crash of the machine, so they need no durability.
     connection.execute("PRAGMA synchronous=OFF")

@@ -1,15 +1,15 @@
-"""What a conversation was about, said from its own words."""
+"""Extractive summaries: the phrases of a conversation's questions and the headings it cited."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.text.terms import STOPWORDS, stem, words
 
 MAX_LENGTH = 200
-PHRASES = 3
-HEADINGS = 3
-PHRASE_WORDS = 3
+MAX_PHRASES = 3
+MAX_HEADINGS = 3
+MAX_PHRASE_WORDS = 3
 VAGUE_WORDS = STOPWORDS | frozenset(
     re.findall(
         r"\S+",
@@ -22,18 +22,18 @@ VAGUE_WORDS = STOPWORDS | frozenset(
         """,
     )
 )
-"""Words of questions that are not what they are about."""
+"""Words of questions that do not name a topic."""
 GENERIC_HEADINGS = frozenset(
     {"summary", "introduction", "overview", "exercises", "conclusion", "references"}
 )
-"""Headings that every chapter may have."""
+"""Headings that any chapter can have."""
 ARTICLES = frozenset({"a", "an", "the", "its", "their", "my", "your", "this", "these"})
-_BREAK = re.compile(r"[,;:.?!()\[\]\"“”„]+(?:\s|$)|\s[–—-]+\s|\n")
+_CLAUSE_BREAK = re.compile(r"[,;:.?!()\[\]\"“”„]+(?:\s|$)|\s[–—-]+\s|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """One question, complete in itself, and the headings of the passages that answered it."""
+class AnsweredQuestion:
+    """A standalone question and the headings of the passages that answered it."""
 
     question: str
     headings: Sequence[str] = ()
@@ -43,57 +43,63 @@ class Exchange:
 class _Phrase:
     text: str
     stems: frozenset[str]
-    asked: int = 0
+    frequency: int = 0
 
     @property
     def weight(self) -> float:
-        # A longer phrase says more than its words; one that is asked about again, more still.
-        return self.asked * (1 + 0.6 * (len(self.stems) - 1))
+        # Longer phrases are more specific; repeated ones are more important.
+        return self.frequency * (1 + 0.6 * (len(self.stems) - 1))
 
 
-def summarise(exchanges: Sequence[Exchange]) -> str | None:
-    """Name what was asked about more than once, and where in the book it was found.
+def summarise(questions: Sequence[AnsweredQuestion]) -> str | None:
+    """Return the repeated phrases of the questions and the most cited headings.
 
-    At most 200 characters; `None` if no question has a word that says what it is about.
+    At most 200 characters; `None` if no question names a topic.
     """
-    phrases = _chosen(exchanges, least=2)
-    headings = _most_cited(exchanges, leaving_out=phrases)
+    phrases = _top_phrases(questions, min_frequency=2)
+    headings = _most_cited(questions, exclude=phrases)
     if not phrases and not headings:
-        phrases = _chosen(exchanges, least=1)
-    return _fitted(phrases, headings)
+        phrases = _top_phrases(questions, min_frequency=1)
+    return _truncate(phrases, headings)
 
 
-def find_mentioned(said: str, exchanges: Sequence[Exchange]) -> str | None:
-    """Name what `said` names of what was asked about, and of the headings that answered.
+def find_mentioned(text: str, questions: Sequence[AnsweredQuestion]) -> str | None:
+    """Return the phrases of the questions and the cited headings that `text` mentions.
 
-    No word of `said` itself comes into it. At most 200 characters; `None` if it names nothing.
+    The result, in the words of the questions, has at most 200 characters; `None` if there is none.
     """
-    spoken = _run(said)
-    asked = {text: _run(text) for one in exchanges for text in _phrases(one.question)}
-    places = {text: at for text, run in asked.items() if (at := _place(run, spoken)) is not None}
+    text_stems = _stem_list(text)
+    candidates = {
+        phrase: _stem_list(phrase) for one in questions for phrase in _phrases(one.question)
+    }
+    positions = {
+        phrase: position
+        for phrase, stems in candidates.items()
+        if (position := _find(stems, text_stems)) is not None
+    }
     phrases: dict[str, int] = {}
-    for text in sorted(places, key=lambda text: (-len(asked[text]), places[text])):
-        if not any({*asked[text]} & {*asked[other]} for other in phrases):
-            phrases[text] = places[text]
+    for phrase in sorted(positions, key=lambda one: (-len(candidates[one]), positions[one])):
+        if not any({*candidates[phrase]} & {*candidates[other]} for other in phrases):
+            phrases[phrase] = positions[phrase]
     headings = [
         heading
-        for heading in _most_cited(exchanges, leaving_out=list(phrases))
-        if _place(_run(heading), spoken) is not None
+        for heading in _most_cited(questions, exclude=list(phrases))
+        if _find(_stem_list(heading), text_stems) is not None
     ]
-    return _fitted(sorted(phrases, key=phrases.__getitem__)[:PHRASES], headings)
+    return _truncate(sorted(phrases, key=phrases.__getitem__)[:MAX_PHRASES], headings)
 
 
-def _run(text: str) -> list[str]:
+def _stem_list(text: str) -> list[str]:
     return [stem(word.lower()) for word in words(text)]
 
 
-def _place(run: Sequence[str], spoken: Sequence[str]) -> int | None:
-    """Return where the words stand one after the other; `None` if they do not."""
-    starts = range(len(spoken) - len(run) + 1)
-    return next((at for at in starts if run and spoken[at : at + len(run)] == run), None)
+def _find(stems: Sequence[str], text: Sequence[str]) -> int | None:
+    """Return the first position of the sequence `stems` in `text`, or `None`."""
+    starts = range(len(text) - len(stems) + 1)
+    return next((at for at in starts if stems and text[at : at + len(stems)] == stems), None)
 
 
-def _fitted(phrases: list[str], headings: list[str]) -> str | None:
+def _truncate(phrases: list[str], headings: list[str]) -> str | None:
     while phrases or headings:
         text = _sentence(phrases, headings)
         if len(text) <= MAX_LENGTH:
@@ -102,65 +108,62 @@ def _fitted(phrases: list[str], headings: list[str]) -> str | None:
     return None
 
 
-def _chosen(exchanges: Sequence[Exchange], *, least: int) -> list[str]:
-    found: dict[frozenset[str], _Phrase] = {}
-    for exchange in exchanges:
-        for text in _phrases(exchange.question):
-            stems = _stems(words(text))
-            found.setdefault(stems, _Phrase(text, stems))
-    asked = [_stems(words(exchange.question)) for exchange in exchanges]
-    for phrase in found.values():
-        phrase.asked = sum(phrase.stems <= stems for stems in asked)
-    chosen: list[_Phrase] = []
-    for phrase in sorted(found.values(), key=lambda one: -one.weight):
-        new = not any(phrase.stems & other.stems for other in chosen)
-        if new and phrase.asked >= least:
-            chosen.append(phrase)
-    return [phrase.text for phrase in chosen[:PHRASES]]
+def _top_phrases(questions: Sequence[AnsweredQuestion], *, min_frequency: int) -> list[str]:
+    phrases: dict[frozenset[str], _Phrase] = {}
+    for one in questions:
+        for text in _phrases(one.question):
+            stems = frozenset(_stem_list(text))
+            phrases.setdefault(stems, _Phrase(text, stems))
+    asked = [frozenset(_stem_list(one.question)) for one in questions]
+    for phrase in phrases.values():
+        phrase.frequency = sum(phrase.stems <= stems for stems in asked)
+    top: list[_Phrase] = []
+    for phrase in sorted(phrases.values(), key=lambda one: -one.weight):
+        new = not any(phrase.stems & other.stems for other in top)
+        if new and phrase.frequency >= min_frequency:
+            top.append(phrase)
+    return [phrase.text for phrase in top[:MAX_PHRASES]]
 
 
 def _phrases(question: str) -> Iterator[str]:
-    """Yield runs of words that name something: “Fresnel lens” of “What is a Fresnel lens?”."""
-    for clause in _BREAK.split(question):
+    """Yield candidate topics: “Fresnel”, “Fresnel lens”, … of “What is a Fresnel lens?”."""
+    for clause in _CLAUSE_BREAK.split(question):
         run: list[str] = []
         for word in [*words(clause), ""]:
             if word and word.lower() not in VAGUE_WORDS and not word.isdigit():
                 run.append(word)
                 continue
             if word.lower() in ARTICLES:
-                del run[-1:]  # what stands before an article is a verb: “winds the clockwork”
-            yield from _parts(run)
+                del run[-1:]  # the word before an article is a verb: “winds the clockwork”
+            yield from _ngrams(run)
             run = []
 
 
-def _parts(run: Sequence[str]) -> Iterator[str]:
-    for length in range(1, PHRASE_WORDS + 1):
+def _ngrams(run: Sequence[str]) -> Iterator[str]:
+    for length in range(1, MAX_PHRASE_WORDS + 1):
         for start in range(len(run) - length + 1):
             yield " ".join(run[start : start + length])
 
 
-def _stems(said: Iterable[str]) -> frozenset[str]:
-    return frozenset(stem(word.lower()) for word in said)
-
-
-def _most_cited(exchanges: Sequence[Exchange], *, leaving_out: Sequence[str]) -> list[str]:
-    said = {text.casefold() for text in leaving_out} | GENERIC_HEADINGS
+def _most_cited(questions: Sequence[AnsweredQuestion], *, exclude: Sequence[str]) -> list[str]:
+    excluded = {text.casefold() for text in exclude} | GENERIC_HEADINGS
     counts: dict[str, int] = {}
-    for exchange in exchanges:
-        for heading in dict.fromkeys(" ".join(one.split()) for one in exchange.headings):
-            if heading and heading.casefold() not in said:
+    for question in questions:
+        for heading in dict.fromkeys(" ".join(one.split()) for one in question.headings):
+            if heading and heading.casefold() not in excluded:
                 counts[heading] = counts.get(heading, 0) + 1
-    return sorted(counts, key=lambda heading: -counts[heading])[:HEADINGS]
+    return sorted(counts, key=lambda heading: -counts[heading])[:MAX_HEADINGS]
 
 
 def _sentence(phrases: Sequence[str], headings: Sequence[str]) -> str:
-    about = _listed(phrases)
-    # `cmd_vel` and `iPhone` keep the case that they are written in.
-    if about[:1].islower() and about.split()[0].strip(",").isalpha() and about.split()[0].islower():
-        about = about[0].upper() + about[1:]
-    where = _listed([f"“{heading}”" for heading in headings])
-    return f"{about}, in {where}" if about and where else about or where
+    topics = _join(phrases)
+    # Names such as `cmd_vel` and `iPhone` keep their case.
+    first = topics.split()[0] if topics else ""
+    if topics[:1].islower() and first.strip(",").isalpha() and first.islower():
+        topics = topics[0].upper() + topics[1:]
+    sources = _join([f"“{heading}”" for heading in headings])
+    return f"{topics}, in {sources}" if topics and sources else topics or sources
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))

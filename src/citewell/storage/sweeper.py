@@ -1,4 +1,4 @@
-"""The background task that keeps conversations in order while the service runs."""
+"""The background task that applies the retention policies while the service runs."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What one round changed."""
+    """How many rows one sweep changed."""
 
     deactivated: int
     purged: int
@@ -26,38 +26,38 @@ class SweepResult:
 
 
 async def sweep(store: SqlThreadStore, options: ThreadOptions) -> SweepResult:
-    """Go round once: whoever is due rests or goes, and what dead processes left is marked.
+    """Deactivate and delete idle threads, and mark the answers of dead processes.
 
-    Of all processes with the same database, one does it, for as long as it lives.
+    Only the leader among the processes that share the database does so.
     """
     days = options.purge_after_days
-    await store.note_delivered()
-    await store.alive.renew()
-    if not await store.alive.is_leader():
-        return SweepResult(0, 0, 0)  # another process does it for all
-    now, rules = store.clock(), store.rules
+    await store.flush_delivered()
+    await store.lease.renew()
+    if not await store.lease.is_leader():
+        return SweepResult(0, 0, 0)
+    now, policies = store.clock(), store.policies
     return SweepResult(
-        deactivated=await deactivate_idle(store.database, now, rules),
-        purged=await purge(store.database, now, timedelta(days=days) if days else None, rules),
-        unfinished=await mark_unfinished(store.database, store.alive),
+        deactivated=await deactivate_idle(store.database, now, policies),
+        purged=await purge(store.database, now, timedelta(days=days) if days else None, policies),
+        unfinished=await mark_unfinished(store.database, store.lease),
     )
 
 
 @asynccontextmanager
 async def run_sweeper(
-    store: SqlThreadStore, options: ThreadOptions, pause: Sleep = asyncio.sleep
+    store: SqlThreadStore, options: ThreadOptions, sleep: Sleep = asyncio.sleep
 ) -> AsyncIterator[None]:
-    """Sweep again and again for as long as the context lasts."""
+    """Sweep periodically until the context exits."""
 
     async def run() -> None:
         while True:
             try:
                 swept = await sweep(store, options)
             except StoreUnavailable as error:
-                LOG.warning("conversations were not swept: %s", error)
+                LOG.warning("Sweeping conversations failed: %s", error)
             else:
-                LOG.debug("conversations were swept: %s", swept)
-            await pause(options.sweep_seconds)
+                LOG.debug("Swept conversations: %s", swept)
+            await sleep(options.sweep_seconds)
 
     task = asyncio.create_task(run())
     try:

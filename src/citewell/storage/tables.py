@@ -1,7 +1,6 @@
-"""The tables behind conversations: a row a thread, a message, an answer, a reader's verdict.
+"""The tables of threads, messages, answers, feedback and keys, and how rows map to objects.
 
-A change here, or of any other table in `METADATA`, needs a migration: the next number in
-`migrations/versions`.
+A change to any table in `METADATA` needs a new migration in `migrations/versions`.
 """
 
 from datetime import UTC, datetime
@@ -51,72 +50,72 @@ from citewell.domain import Answer
 from citewell.text.plain_text import replace_lone_surrogates
 
 VERSION_TABLE = "citewell_schema"
-"""Says how far a database has been migrated; other programs may keep tables in the same one."""
+"""Alembic's version table, named so that other programs can share the database."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC time on every database, also on those that drop the zone."""
+    """A timezone-aware UTC time, also on databases that drop the time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _: Dialect) -> datetime | None:
-        """Store in UTC."""
+        """Convert to UTC."""
         return value.astimezone(UTC) if value else None
 
     def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
-        """Read as UTC."""
+        """Attach or convert to UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 class SafeText(TypeDecorator[str]):
-    """Any text that a reader may send; what PostgreSQL or UTF-8 cannot hold becomes `�`."""
+    """Text from clients; characters that PostgreSQL or UTF-8 cannot store become `�`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, _: Dialect) -> str | None:
-        """Store what can be stored everywhere."""
+        """Replace characters that cannot be stored."""
         return None if value is None else replace_lone_surrogates(value.replace("\0", "�"))
 
 
 class SafeJson(TypeDecorator[Any]):
-    """JSON that a reader may have had a part in; `JSONB` where the database has that.
+    """JSON that may contain text from clients; `JSONB` on PostgreSQL.
 
-    `JSONB` cannot hold a NUL or half of a character, so neither is written anywhere.
+    `JSONB` cannot store a NUL or a lone surrogate, so neither is written to any database.
     """
 
     impl = JSON().with_variant(JSONB(), "postgresql")
     cache_ok = True
 
     def process_bind_param(self, value: Any, _: Dialect) -> Any:
-        """Store what can be stored everywhere."""
+        """Replace characters that cannot be stored."""
         return replace_unstorable(value)
 
     def coerce_compared_value(self, op: OperatorType | None, value: Any) -> Any:
-        """Compare with what stands in the document, as plain JSON does."""
+        """Compare like the underlying JSON type."""
         return self.impl_instance.coerce_compared_value(op, value)
 
 
 def replace_unstorable(value: Any) -> Any:
-    """Return JSON that every database can hold; what it cannot hold becomes `�`."""
+    """Return a JSON value with each character that a database cannot store replaced by `�`."""
     match value:
         case str():
             return replace_lone_surrogates(value.replace("\0", "�"))
         case dict():
             return {
-                replace_unstorable(name): replace_unstorable(one) for name, one in value.items()
+                replace_unstorable(name): replace_unstorable(item) for name, item in value.items()
             }
         case list() | tuple():
-            return [replace_unstorable(one) for one in value]
+            return [replace_unstorable(item) for item in value]
     return value
 
 
 EMPTY_JSON = text("'{}'")
 METADATA = MetaData()
-"""Every table there is; those of keys and streams stand beside the code that uses them."""
+"""All tables; those of streams are defined in `stream_log`."""
 ThreadId = String(200)
 
 THREADS = Table(
@@ -154,7 +153,7 @@ ANSWERS = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("owner", String(200)),
     Column("contract", String(32), nullable=False, server_default="chat"),
-    # The process that makes it; see `alive.py`.
+    # The process that produces it; see `lease.py`.
     Column("worker", String(36)),
     Index("answers_by_state", "state", "created_at"),
     Index("answers_by_time", "created_at"),
@@ -176,7 +175,7 @@ MESSAGES = Table(
 FEEDBACK = Table(
     "feedback",
     METADATA,
-    # It goes with its answer's message, and that with its thread.
+    # Deleted with its message, which is deleted with its thread.
     Column(
         "answer_id", String(36), ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True
     ),
@@ -191,13 +190,13 @@ FEEDBACK = Table(
 
 THREAD_COLUMNS = [c for c in THREADS.c if c.name not in ("titled", "opens_by_id")]
 MESSAGE_COLUMNS = [
-    column.label(f"said_{column.name}") for column in MESSAGES.c if column.name != "thread_id"
-] + [ANSWERS.c.state.label("said_state")]
-"""The columns of a message, beside those of its thread."""
+    column.label(f"msg_{column.name}") for column in MESSAGES.c if column.name != "thread_id"
+] + [ANSWERS.c.state.label("msg_state")]
+"""The columns of a message, prefixed to tell them from those of its thread."""
 
 
 def select_messages() -> Select[Any]:
-    """Select threads with their messages, the answers among them with their state."""
+    """Select threads with their messages, and the state of each answer."""
     return (
         select(*THREAD_COLUMNS, *MESSAGE_COLUMNS)
         .select_from(THREADS)
@@ -207,7 +206,7 @@ def select_messages() -> Select[Any]:
 
 
 def select_entries(caller: Caller) -> Select[Any]:
-    """Select the lines of the log of answers that a caller may see, beside what was said."""
+    """Select the entries of the answer log that a caller may see, with the answer's text."""
     return (
         select(ANSWERS, MESSAGES.c.content, MESSAGES.c.record)
         .outerjoin(MESSAGES, MESSAGES.c.id == ANSWERS.c.id)
@@ -216,7 +215,7 @@ def select_entries(caller: Caller) -> Select[Any]:
 
 
 def owned_by(owner: ColumnElement[Any], caller: Caller) -> list[ColumnElement[bool]]:
-    """Return the conditions under which a row is a caller's own."""
+    """Return the conditions for rows that a caller owns."""
     if isinstance(caller, OwnerScope):
         return []
     name = caller.owner if isinstance(caller, SharedKeyUser) else caller
@@ -224,37 +223,37 @@ def owned_by(owner: ColumnElement[Any], caller: Caller) -> list[ColumnElement[bo
 
 
 def openable_by(caller: Caller) -> list[ColumnElement[bool]]:
-    """Return the conditions under which a caller who names a thread's id may open it."""
+    """Return the conditions for threads that a caller may open by id."""
     if not isinstance(caller, SharedKeyUser):
         return owned_by(THREADS.c.owner, caller)
     return [or_(*owned_by(THREADS.c.owner, caller), openable_by_id(caller.key))]
 
 
 def openable_by_id(key: str) -> ColumnElement[bool]:
-    """Return the condition under which all readers of a key open a thread by its id."""
+    """Return the condition for threads that every user of a key may open by id."""
     shared = THREADS.c.owner.startswith(f"{key}:", autoescape=True)
     return and_(THREADS.c.opens_by_id, shared)
 
 
 def belongs_to_contract(contract: str) -> ColumnElement[bool]:
-    """Return the condition under which a thread is one that a contract shows."""
+    """Return the condition for threads that are visible to a contract."""
     if contract == NATIVE_CONTRACT:
         return THREADS.c.contract.not_in(NON_NATIVE_CONTRACTS)
     return THREADS.c.contract == contract
 
 
 def row_to_thread(row: Row[Any], messages: tuple[Message, ...] = ()) -> Thread:
-    """Read a thread."""
+    """Build a thread from a row."""
     fields = {column.name: row._mapping[column.name] for column in THREAD_COLUMNS}
     return Thread(messages=messages, **fields)
 
 
 def row_to_message(row: Row[Any]) -> Message:
-    """Read a message beside its thread."""
+    """Build a message from a row of `select_messages`."""
     fields = {
-        name.removeprefix("said_"): value
+        name.removeprefix("msg_"): value
         for name, value in row._mapping.items()
-        if name.startswith("said_")
+        if name.startswith("msg_")
     }
     live = retention_policy_for(row._mapping["contract"]).max_live_messages
     archived = fields.pop("position") < row._mapping["message_count"] - live
@@ -262,7 +261,7 @@ def row_to_message(row: Row[Any]) -> Message:
 
 
 def row_to_entry(row: Row[Any]) -> AnswerEntry:
-    """Read a line of the log of answers, beside what was said."""
+    """Build an entry of the answer log from a row of `select_entries`."""
     fields = dict(row._mapping)
     text, record = fields.pop("content"), fields.pop("record") or {}
     del fields["worker"]
@@ -272,7 +271,7 @@ def row_to_entry(row: Row[Any]) -> AnswerEntry:
 def entry_row(
     answer: Answer | AnswerEntry, *, owner: str | None, contract: str, worker: str | None = None
 ) -> dict[str, Any]:
-    """Write a line of the log of answers."""
+    """Return the row of an entry in the answer log."""
     return {
         "id": answer.id,
         "thread_id": answer.thread_id,
@@ -287,7 +286,7 @@ def entry_row(
 
 
 def message_row(message: Message, thread_id: str, position: int) -> dict[str, Any]:
-    """Write a message in its place."""
+    """Return the row of a message."""
     return {
         "thread_id": thread_id,
         "position": position,

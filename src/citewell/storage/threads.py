@@ -1,4 +1,4 @@
-"""Threads in a database: SQLite by default, PostgreSQL by URL."""
+"""The thread store: conversations in SQLite by default, or PostgreSQL."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from citewell.storage.database import Database
 from citewell.storage.lease import WorkerLease
 from citewell.storage.maintenance import is_expired, mark_unfinished
 from citewell.storage.migrate import upgrade
-from citewell.storage.summary import MAX_LENGTH, Exchange, summarise
+from citewell.storage.summary import MAX_LENGTH, AnsweredQuestion, summarise
 from citewell.storage.tables import (
     ANSWERS,
     MESSAGES,
@@ -52,18 +52,18 @@ from citewell.storage.tables import (
     select_messages,
 )
 
-SUMMARY_MESSAGES = 10
-"""A thread gets a summary, and then a newer one, each time so many messages were added."""
+SUMMARY_INTERVAL = 10
+"""A thread's summary is rewritten every time this many messages have been added."""
 Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class SqlThreadStore:
-    """One row a thread, one row a message; appending costs the same however long the thread."""
+    """One row per thread and per message; the cost of appending does not grow with the thread."""
 
     def __init__(
         self,
@@ -71,74 +71,74 @@ class SqlThreadStore:
         *,
         pool_size: int = 10,
         clock: Clock = utc_now,
-        rules: Mapping[str, RetentionPolicy] = RETENTION_POLICIES,
+        policies: Mapping[str, RetentionPolicy] = RETENTION_POLICIES,
     ) -> None:
-        """Use the database at `url`; nothing is opened yet.
+        """Configure the store for the database at `url` without connecting.
 
         Raises:
-            BadSettings: the URL cannot be read, or names a database that Citewell cannot use.
+            BadSettings: the URL is invalid or names an unsupported database.
         """
         self.database = Database(url, pool_size=pool_size)
         self.clock = clock
-        self.rules = rules
-        self.alive = WorkerLease(self.database)
+        self.policies = policies
+        self.lease = WorkerLease(self.database)
         self._delivered: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def open(self) -> None:
-        """Bring the tables up to date, and mark answers that dead processes left.
+        """Migrate the tables, and mark answers that dead processes left unfinished.
 
         Raises:
-            StoreMismatch: a newer version of Citewell wrote the database.
+            StoreMismatch: a newer version of Citewell migrated the database.
         """
         await upgrade(self.database)
-        await mark_unfinished(self.database, self.alive)
+        await mark_unfinished(self.database, self.lease)
 
     async def close(self) -> None:
         """Close every connection."""
         with suppress(StoreUnavailable):
-            await self.note_delivered()
-        await self.alive.release()
+            await self.flush_delivered()
+        await self.lease.release()
         await self.database.close()
 
     async def ping(self) -> None:
-        """Ask the database for next to nothing, to see that it answers."""
-        async with self.database.reading() as connection:
+        """Run a trivial query to check that the database responds."""
+        async with self.database.read_transaction() as connection:
             await connection.execute(select(THREADS.c.id).limit(1))
 
     @asynccontextmanager
     async def turn(self, thread_id: str) -> AsyncIterator[None]:
-        """Hold the thread for one question and its answer, so that turns never interleave."""
-        # Here a lock of this process, which is fair and costs nothing; then one for all of them.
+        """Lock the thread for one question and its answer, so that turns never interleave."""
+        # The in-process lock is fair and cheap; only its holder polls the cross-process lock.
         lock = self._locks.setdefault(thread_id, asyncio.Lock())
-        async with lock, self.alive.exclusive_lock(thread_id):
+        async with lock, self.lease.exclusive_lock(thread_id):
             yield
 
     async def resume(
         self, thread_id: str, *, owner: str | SharedKeyUser | None = None, contract: str = "chat"
     ) -> ThreadRef:
-        """Return where a conversation goes on: in another one, if it is over.
+        """Return the thread in which to continue: a new one if the given one has ended.
 
         Raises:
-            UnknownThread: it is someone else's, or another contract's.
+            UnknownThread: the thread belongs to another owner or another contract.
         """
-        mine = and_(THREADS.c.contract == contract, *openable_by(owner)).label("mine")
-        wanted = select(THREADS.c.updated_at, THREADS.c.owner, mine)
-        async with self.database.reading() as connection:
-            found = (await connection.execute(wanted.where(THREADS.c.id == thread_id))).first()
-        own = owner.owner if isinstance(owner, SharedKeyUser) else owner
-        if found is None:
-            return ThreadRef(thread_id, own)
-        if not found.mine:
+        accessible = and_(THREADS.c.contract == contract, *openable_by(owner)).label("accessible")
+        query = select(THREADS.c.updated_at, THREADS.c.owner, accessible)
+        async with self.database.read_transaction() as connection:
+            row = (await connection.execute(query.where(THREADS.c.id == thread_id))).first()
+        owner_id = owner.owner if isinstance(owner, SharedKeyUser) else owner
+        if row is None:
+            return ThreadRef(thread_id, owner_id)
+        if not row.accessible:
             raise UnknownThread(f"There is no conversation {thread_id}.")
-        idle, rules = self.clock() - found.updated_at, retention_policy_for(contract, self.rules)
-        if rules.ends and _is_over(rules.idle_after, idle):
-            await self._set(thread_id, found.owner, state=rules.idle_state)
-            return ThreadRef(str(uuid4()), own)
-        if _is_over(rules.delete_after, idle):
-            await self.delete(thread_id, owner=found.owner)
-            return ThreadRef(thread_id, own)
-        return ThreadRef(thread_id, found.owner)
+        idle, policy = self.clock() - row.updated_at, retention_policy_for(contract, self.policies)
+        if policy.ends and _is_over(policy.idle_after, idle):
+            await self._set(thread_id, row.owner, state=policy.idle_state)
+            return ThreadRef(str(uuid4()), owner_id)
+        if _is_over(policy.delete_after, idle):
+            await self.delete(thread_id, owner=row.owner)
+            return ThreadRef(thread_id, owner_id)
+        return ThreadRef(thread_id, row.owner)
 
     async def load(
         self,
@@ -148,28 +148,28 @@ class SqlThreadStore:
         owner: Caller = None,
         contract: str | None = None,
     ) -> Thread | None:
-        """Read a thread, with its last messages only if `last` is given.
+        """Return a thread with all of its messages, or only the `last` ones.
 
-        With a `contract`, only one that it shows.
+        If `contract` is given, the thread must be visible to it.
         """
-        wanted = select_messages().where(*self._thread_conditions(thread_id, owner, contract))
-        newest = wanted.order_by(MESSAGES.c.position.desc())
-        async with self.database.reading() as connection:
-            rows = (await connection.execute(newest.limit(last) if last else newest)).all()
+        query = select_messages().where(*self._thread_conditions(thread_id, owner, contract))
+        query = query.order_by(MESSAGES.c.position.desc())
+        async with self.database.read_transaction() as connection:
+            rows = (await connection.execute(query.limit(last) if last else query)).all()
         if not rows:
             return None
-        said = [self._message(row) for row in reversed(rows) if row.said_id]
-        return row_to_thread(rows[0], tuple(said))
+        messages = [self._message(row) for row in reversed(rows) if row.msg_id]
+        return row_to_thread(rows[0], tuple(messages))
 
-    async def begun(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
-        """Return a thread whose first answer is being made, and which has no message yet."""
-        wanted = select_entries(owner).where(
+    async def pending(self, thread_id: str, *, owner: Caller, contract: str) -> Thread | None:
+        """Return a thread that has no messages yet because its first answer is in progress."""
+        query = select_entries(owner).where(
             ANSWERS.c.thread_id == thread_id,
             ANSWERS.c.contract == contract,
             ANSWERS.c.state == "processing",
         )
-        async with self.database.reading() as connection:
-            row = (await connection.execute(wanted.order_by(ANSWERS.c.created_at))).first()
+        async with self.database.read_transaction() as connection:
+            row = (await connection.execute(query.order_by(ANSWERS.c.created_at))).first()
         if row is None:
             return None
         return Thread(
@@ -190,48 +190,48 @@ class SqlThreadStore:
         owner: Caller = None,
         contract: str | None = None,
     ) -> Sequence[Message] | None:
-        """Read messages from the first one on, also archived ones; `None` if there is no thread."""
-        last = MESSAGES.c.position.between(offset, offset + limit - 1)
-        wanted = select_messages().where(*self._thread_conditions(thread_id, owner, contract))
-        async with self.database.reading() as connection:
-            page = wanted.where(last).order_by(MESSAGES.c.position)
+        """Return a page of messages, archived ones included; `None` if there is no thread."""
+        in_page = MESSAGES.c.position.between(offset, offset + limit - 1)
+        query = select_messages().where(*self._thread_conditions(thread_id, owner, contract))
+        async with self.database.read_transaction() as connection:
+            page = query.where(in_page).order_by(MESSAGES.c.position)
             rows = (await connection.execute(page)).all()
-            if not rows and (await connection.execute(wanted.limit(1))).first() is None:
+            if not rows and (await connection.execute(query.limit(1))).first() is None:
                 return None
         return [self._message(row) for row in rows]
 
     async def answer(self, answer_id: str, *, owner: Caller = None) -> Message | None:
-        """Read one finished answer with its record, whichever thread it stands in."""
-        wanted = select_messages().where(
+        """Return one finished answer with its record, from any thread."""
+        query = select_messages().where(
             MESSAGES.c.id == answer_id,
             MESSAGES.c.role == "assistant",
-            *self._open_conditions(owner),
+            *self._access_conditions(owner),
         )
-        async with self.database.reading() as connection:
-            row = (await connection.execute(wanted)).first()
+        async with self.database.read_transaction() as connection:
+            row = (await connection.execute(query)).first()
         return self._message(row) if row else None
 
     async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
-        """Read the log's line of an answer that is being made, or was never finished."""
-        wanted = select_entries(owner).where(
+        """Return the log entry of an answer that is in progress or was never finished."""
+        query = select_entries(owner).where(
             ANSWERS.c.id == answer_id, ANSWERS.c.state.in_(("processing", "unfinished"))
         )
-        async with self.database.reading() as connection:
-            row = (await connection.execute(wanted)).first()
+        async with self.database.read_transaction() as connection:
+            row = (await connection.execute(query)).first()
         return row_to_entry(row) if row else None
 
     @asynccontextmanager
-    async def answering(self, entry: AnswerEntry) -> AsyncIterator[None]:
-        """Log an answer while it is made; one that is given up leaves nothing behind."""
-        await self.alive.claim()
-        row = entry_row(entry, owner=entry.owner, contract=entry.contract, worker=self.alive.name)
-        async with self.database.writing() as connection:
+    async def track_answer(self, entry: AnswerEntry) -> AsyncIterator[None]:
+        """Log an answer while it is in progress; remove the entry if it is aborted."""
+        await self.lease.acquire()
+        row = entry_row(entry, owner=entry.owner, contract=entry.contract, worker=self.lease.name)
+        async with self.database.write_transaction() as connection:
             await connection.execute(insert(ANSWERS).values(**row))
         try:
             yield
         except BaseException:
             with suppress(StoreUnavailable):
-                async with self.database.writing() as connection:
+                async with self.database.write_transaction() as connection:
                     await connection.execute(delete(ANSWERS).where(ANSWERS.c.id == entry.id))
             raise
 
@@ -242,70 +242,66 @@ class SqlThreadStore:
         *,
         owner: str | None = None,
         contract: str = "chat",
-        beginning: ThreadStart = ThreadStart(),  # noqa: B008 - frozen
+        start: ThreadStart = ThreadStart(),  # noqa: B008 - frozen
     ) -> None:
-        """Add a question and its answer, creating the thread if it is new.
+        """Append a question and its answer, creating the thread if it is new.
 
         Raises:
-            UnknownThread: there is one of that id, and it is someone else's.
+            UnknownThread: a thread with that id belongs to another owner.
         """
-        async with self.database.writing() as connection:
-            # The row stays locked until the end, so places are given one after the other.
-            began = beginning.at or messages[0].created_at
-            new = self._upsert_thread(
-                answer, len(messages), owner, contract, replace(beginning, at=began)
-            )
-            grown = (await connection.execute(new)).first()
-            if grown is None:
+        async with self.database.write_transaction() as connection:
+            # The upsert locks the row until the commit, so positions are assigned in order.
+            started = replace(start, at=start.at or messages[0].created_at)
+            upsert = self._upsert_thread(answer, len(messages), owner, contract, started)
+            thread = (await connection.execute(upsert)).first()
+            if thread is None:
                 raise UnknownThread(f"There is no conversation {answer.thread_id}.")
-            first = grown.message_count - len(messages)
+            first = thread.message_count - len(messages)
             rows = [
-                message_row(message, answer.thread_id, first + place)
-                for place, message in enumerate(messages)
+                message_row(message, answer.thread_id, position)
+                for position, message in enumerate(messages, first)
             ]
             await connection.execute(insert(MESSAGES), rows)
-            if beginning.metadata and first:
-                known = {**grown.metadata, **beginning.metadata}
-                kept = update(THREADS).where(THREADS.c.id == answer.thread_id)
-                await connection.execute(kept.values(metadata=known))
-            line = entry_row(answer, owner=owner, contract=contract)
-            logged = self.database.insert(ANSWERS).values(**line)
+            if start.metadata and first:
+                metadata = {**thread.metadata, **start.metadata}
+                query = update(THREADS).where(THREADS.c.id == answer.thread_id)
+                await connection.execute(query.values(metadata=metadata))
+            entry = entry_row(answer, owner=owner, contract=contract)
+            new = self.database.insert(ANSWERS).values(**entry)
             await connection.execute(
-                logged.on_conflict_do_update(
-                    index_elements=["id"], set_={"state": logged.excluded.state}
-                )
+                new.on_conflict_do_update(index_elements=["id"], set_={"state": new.excluded.state})
             )
             if (
-                first // SUMMARY_MESSAGES < grown.message_count // SUMMARY_MESSAGES
-                and not grown.titled
+                first // SUMMARY_INTERVAL < thread.message_count // SUMMARY_INTERVAL
+                and not thread.titled
             ):
-                await _summarise(connection, answer.thread_id, grown.message_count)
-            noted = await self._note_delivered(connection)
-        self._delivered -= noted
+                await _summarise(connection, answer.thread_id, thread.message_count)
+            written = await self._write_delivered(connection)
+        self._delivered -= written
 
-    async def deliver(self, answer_id: str) -> None:
-        """Note that the reader has got all of an answer; one that is flagged stays so."""
-        # Written with the next answer, or by `note_delivered`: no transaction of its own.
+    async def mark_delivered(self, answer_id: str) -> None:
+        """Record that the reader has received all of an answer; a flagged one stays flagged."""
+        # Written with the next answer or by `flush_delivered`, to save a transaction.
         self._delivered.add(answer_id)
 
-    async def note_delivered(self) -> None:
-        """Write down which answers readers have got since this was last done."""
+    async def flush_delivered(self) -> None:
+        """Store the deliveries recorded since the last flush."""
         if self._delivered:
-            async with self.database.writing() as connection:
-                noted = await self._note_delivered(connection)
-            self._delivered -= noted
+            async with self.database.write_transaction() as connection:
+                written = await self._write_delivered(connection)
+            self._delivered -= written
 
     async def answers(
         self, *, state: AnswerState | None, limit: int, offset: int, owner: Caller = None
     ) -> Sequence[AnswerEntry]:
-        """Return logged answers, in one state if it is named, the newest first."""
-        await self.note_delivered()
-        wanted = select_entries(owner)
+        """Return logged answers, optionally in one state, newest first."""
+        await self.flush_delivered()
+        query = select_entries(owner)
         if state:
-            wanted = wanted.where(ANSWERS.c.state == state)
-        newest = wanted.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
-        async with self.database.reading() as connection:
-            rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
+            query = query.where(ANSWERS.c.state == state)
+        query = query.order_by(ANSWERS.c.created_at.desc(), ANSWERS.c.id)
+        async with self.database.read_transaction() as connection:
+            rows = (await connection.execute(query.limit(limit).offset(offset))).all()
         return [row_to_entry(row) for row in rows]
 
     async def list(
@@ -317,21 +313,21 @@ class SqlThreadStore:
         state: ThreadState | None = None,
         contract: str | None = None,
     ) -> Sequence[Thread]:
-        """Return threads without their messages, the newest activity first.
+        """Return threads without their messages, most recently updated first.
 
-        With a `contract`, only those that it shows.
+        If `contract` is given, only the threads visible to it.
         """
-        # By no id: whatever ids open, only their owner's are listed.
-        wanted = select(*THREAD_COLUMNS).where(
+        # Threads that others can open by their id are still listed for their owner only.
+        query = select(*THREAD_COLUMNS).where(
             *owned_by(THREADS.c.owner, owner), self._not_expired()
         )
         if contract:
-            wanted = wanted.where(belongs_to_contract(contract))
+            query = query.where(belongs_to_contract(contract))
         if state:
-            wanted = wanted.where(THREADS.c.state == state)
-        newest = wanted.order_by(THREADS.c.updated_at.desc(), THREADS.c.id)
-        async with self.database.reading() as connection:
-            rows = (await connection.execute(newest.limit(limit).offset(offset))).all()
+            query = query.where(THREADS.c.state == state)
+        query = query.order_by(THREADS.c.updated_at.desc(), THREADS.c.id)
+        async with self.database.read_transaction() as connection:
+            rows = (await connection.execute(query.limit(limit).offset(offset))).all()
         return [row_to_thread(row) for row in rows]
 
     async def describe(
@@ -343,23 +339,22 @@ class SqlThreadStore:
         by_hand: bool = True,
         contract: str | None = None,
     ) -> bool:
-        """Return a thread the summary that someone wrote for it; `False` if there is none.
+        """Set a thread's summary; return `False` if there is no such thread.
 
-        One that was written by hand stays; no other replaces it.
+        A summary written by hand is never replaced by a generated one.
 
         Raises:
             BadRequest: the summary is empty or too long.
         """
-        said = " ".join(summary.replace("\0", " ").split())
-        if not 0 < len(said) <= MAX_LENGTH:
-            raise BadRequest(f"A summary has 1 to {MAX_LENGTH} characters, not {len(said)}.")
+        text = " ".join(summary.replace("\0", " ").split())
+        if not 0 < len(text) <= MAX_LENGTH:
+            raise BadRequest(f"A summary has 1 to {MAX_LENGTH} characters, not {len(text)}.")
         if by_hand:
-            return await self._set(thread_id, owner, contract, topic_summary=said, titled=True)
-        wanted = and_(not_(THREADS.c.titled), *self._thread_conditions(thread_id, owner, contract))
-        async with self.database.writing() as connection:
-            named = update(THREADS).where(wanted).values(topic_summary=said)
-            done = await connection.execute(named)
-        return done.rowcount > 0
+            return await self._set(thread_id, owner, contract, topic_summary=text, titled=True)
+        where = and_(not_(THREADS.c.titled), *self._thread_conditions(thread_id, owner, contract))
+        async with self.database.write_transaction() as connection:
+            query = update(THREADS).where(where).values(topic_summary=text)
+            return (await connection.execute(query)).rowcount > 0
 
     async def set_metadata(
         self,
@@ -369,108 +364,104 @@ class SqlThreadStore:
         owner: Caller = None,
         contract: str | None = None,
     ) -> bool:
-        """Keep what a client says about a thread, in place of what it said; `False` if none is."""
+        """Replace a thread's client metadata; return `False` if there is no such thread."""
         return await self._set(thread_id, owner, contract, metadata=dict(metadata))
 
     async def delete(
         self, thread_id: str, *, owner: Caller = None, contract: str | None = None
     ) -> bool:
-        """Delete a thread and all that belongs to it; `False` if there was none."""
-        shown = [belongs_to_contract(contract)] if contract else []
-        thread = and_(THREADS.c.id == thread_id, *openable_by(owner), *shown)
+        """Delete a thread and everything in it; return `False` if there was none."""
+        visible = [belongs_to_contract(contract)] if contract else []
+        thread = and_(THREADS.c.id == thread_id, *openable_by(owner), *visible)
         unfinished = and_(ANSWERS.c.thread_id == thread_id, *owned_by(ANSWERS.c.owner, owner))
         if contract:
             unfinished = and_(unfinished, ANSWERS.c.contract == contract)
-        async with self.database.writing(durable=True) as connection:
-            # Messages, with their records and claims, go with their thread.
-            gone = await connection.execute(delete(THREADS).where(thread).returning(THREADS.c.id))
-            found = gone.first() is not None
-            logged = ANSWERS.c.thread_id == thread_id if found else unfinished
-            more = await connection.execute(delete(ANSWERS).where(logged))
-        return found or more.rowcount > 0
+        async with self.database.write_transaction(durable=True) as connection:
+            # The foreign key deletes the messages with their thread.
+            rows = await connection.execute(delete(THREADS).where(thread).returning(THREADS.c.id))
+            existed = rows.first() is not None
+            entries = ANSWERS.c.thread_id == thread_id if existed else unfinished
+            deleted = await connection.execute(delete(ANSWERS).where(entries))
+        return existed or deleted.rowcount > 0
 
     async def _set(
         self, thread_id: str, owner: Caller, contract: str | None = None, **values: Any
     ) -> bool:
-        wanted = and_(*self._thread_conditions(thread_id, owner, contract))
-        async with self.database.writing() as connection:
-            done = await connection.execute(update(THREADS).where(wanted).values(**values))
-        return done.rowcount > 0
+        where = and_(*self._thread_conditions(thread_id, owner, contract))
+        async with self.database.write_transaction() as connection:
+            query = update(THREADS).where(where).values(**values)
+            return (await connection.execute(query)).rowcount > 0
 
     def _thread_conditions(
         self, thread_id: str, caller: Caller, contract: str | None
     ) -> Sequence[ColumnElement[bool]]:
-        """Return the conditions for one thread that a caller names by its id."""
-        shown = [belongs_to_contract(contract)] if contract else []
-        return [THREADS.c.id == thread_id, *self._open_conditions(caller), *shown]
+        visible = [belongs_to_contract(contract)] if contract else []
+        return [THREADS.c.id == thread_id, *self._access_conditions(caller), *visible]
 
-    def _open_conditions(self, caller: Caller) -> Sequence[ColumnElement[bool]]:
+    def _access_conditions(self, caller: Caller) -> Sequence[ColumnElement[bool]]:
         return [*openable_by(caller), self._not_expired()]
 
     def _not_expired(self) -> ColumnElement[bool]:
-        """Return the condition that a thread is not gone by the rules of its contract."""
-        return not_(is_expired(self.clock(), self.rules))
+        return not_(is_expired(self.clock(), self.policies))
 
     def _upsert_thread(
-        self, answer: Answer, by: int, owner: str | None, contract: str, beginning: ThreadStart
+        self, answer: Answer, added: int, owner: str | None, contract: str, start: ThreadStart
     ) -> Insert:
-        """Make room for messages, in a new thread if there is none; nothing if it is another's."""
-        by_id = beginning.opens_by_id and is_unguessable(answer.thread_id)
+        """Build the upsert that makes room for messages, except in another owner's thread."""
+        opens_by_id = start.opens_by_id and is_unguessable(answer.thread_id)
         new = self.database.insert(THREADS).values(
             id=answer.thread_id,
             book=answer.book,
-            created_at=beginning.at,
+            created_at=start.at,
             updated_at=answer.created_at,
-            message_count=by,
-            metadata=dict(beginning.metadata),
+            message_count=added,
+            metadata=dict(start.metadata),
             owner=owner,
             contract=contract,
-            opens_by_id=by_id,
+            opens_by_id=opens_by_id,
         )
-        theirs = THREADS.c.owner.is_not_distinct_from(new.excluded.owner)
-        if by_id and owner:  # another request with the same id was faster
-            theirs = or_(theirs, openable_by_id(owner.rpartition(":")[0]))
-        grown: Insert = new.on_conflict_do_update(
+        accessible = THREADS.c.owner.is_not_distinct_from(new.excluded.owner)
+        if opens_by_id and owner:  # a concurrent request may have created the thread
+            accessible = or_(accessible, openable_by_id(owner.rpartition(":")[0]))
+        upsert: Insert = new.on_conflict_do_update(
             index_elements=["id"],
             set_={
                 "updated_at": new.excluded.updated_at,
-                "message_count": THREADS.c.message_count + by,
+                "message_count": THREADS.c.message_count + added,
                 "state": "active",
             },
-            where=theirs,
+            where=accessible,
         ).returning(THREADS.c.message_count, THREADS.c.titled, THREADS.c.metadata)
-        return grown
+        return upsert
 
     def _message(self, row: Row[Any]) -> Message:
         message = row_to_message(row)
-        late = message.id in self._delivered and message.state == "validated"
-        return replace(message, state="delivered") if late else message
+        unwritten = message.id in self._delivered and message.state == "validated"
+        return replace(message, state="delivered") if unwritten else message
 
-    async def _note_delivered(self, connection: AsyncConnection) -> set[str]:
-        noted = set(self._delivered)
-        if noted:
-            checked = and_(ANSWERS.c.id.in_(noted), ANSWERS.c.state == "validated")
-            await connection.execute(update(ANSWERS).where(checked).values(state="delivered"))
-        return noted
+    async def _write_delivered(self, connection: AsyncConnection) -> set[str]:
+        delivered = set(self._delivered)
+        if delivered:
+            where = and_(ANSWERS.c.id.in_(delivered), ANSWERS.c.state == "validated")
+            await connection.execute(update(ANSWERS).where(where).values(state="delivered"))
+        return delivered
 
 
 async def _summarise(connection: AsyncConnection, thread_id: str, count: int) -> None:
-    """Say again what a thread is about, from as many of its last messages as are live."""
+    """Rewrite a thread's summary from its live messages."""
     record = MESSAGES.c.record
     recent = MESSAGES.c.position >= count - DEFAULT_RETENTION_POLICY.max_live_messages
-    wanted = select(record["standalone_question"], record["headings"], record["status"]).where(
+    query = select(record["standalone_question"], record["headings"], record["status"]).where(
         MESSAGES.c.thread_id == thread_id, MESSAGES.c.role == "assistant", recent
     )
-    rows = (await connection.execute(wanted.order_by(MESSAGES.c.position))).all()
-    said = [
-        Exchange(question, tuple(headings or ()))
+    rows = (await connection.execute(query.order_by(MESSAGES.c.position))).all()
+    questions = [
+        AnsweredQuestion(question, tuple(headings or ()))
         for question, headings, status in rows
         if question and status != "small_talk"
     ]
-    summary = summarise(said)
-    await connection.execute(
-        update(THREADS).where(THREADS.c.id == thread_id).values(topic_summary=summary)
-    )
+    update_summary = update(THREADS).where(THREADS.c.id == thread_id)
+    await connection.execute(update_summary.values(topic_summary=summarise(questions)))
 
 
 def _is_over(limit: timedelta | None, idle: timedelta) -> bool:

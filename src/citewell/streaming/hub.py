@@ -324,8 +324,8 @@ class StreamHub:
             if kept.ended:
                 return
             now = monotonic()
-            if kept.beats != beats:
-                beats, alive = kept.beats, now
+            if kept.heartbeats != beats:
+                beats, alive = kept.heartbeats, now
             elif now - alive > self._options.lost_seconds:
                 raise AnswerInterrupted("The process that was making the answer has stopped.")
             if now - noted > self._options.grace_seconds / 3:

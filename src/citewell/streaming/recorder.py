@@ -51,7 +51,7 @@ class Recorder:
 
     def add_stream(self, stream_id: str, owner: str) -> None:
         """Note that a stream has begun."""
-        self._batch.begun.append((stream_id, owner))
+        self._batch.started.append((stream_id, owner))
         self._running.add(stream_id)
         self._news.set()
 
@@ -91,7 +91,7 @@ class Recorder:
             if now - self._last_purge >= PURGE_SECONDS:
                 self._last_purge = now
                 kept = self._options.keep_seconds
-                await self._journal.purge(ended=kept, begun=kept + self._options.max_seconds)
+                await self._journal.purge(ended=kept, started=kept + self._options.max_seconds)
         except (StoreMismatch, StoreUnavailable) as error:
             # What came after a gap would be read elsewhere as if nothing were missing. Without any
             # more signs of life, readers there are told that the answer was interrupted.

@@ -162,7 +162,7 @@ async def _found(store: ThreadStore, thread_id: str, visible: Caller) -> Thread:
         thread_id, last=LIVE_MESSAGES, owner=visible, contract=NATIVE_CONTRACT
     )
     # One that has only begun is there, too.
-    thread = thread or await store.begun(thread_id, owner=visible, contract=NATIVE_CONTRACT)
+    thread = thread or await store.pending(thread_id, owner=visible, contract=NATIVE_CONTRACT)
     if thread is None:
         raise _unknown(thread_id)
     return thread
@@ -263,7 +263,7 @@ def sessions_router(
             session, last=rules.max_live_messages, owner=visible, contract=contract.name
         )
         # One that has only begun is there, too.
-        thread = thread or await store.begun(session, owner=visible, contract=contract.name)
+        thread = thread or await store.pending(session, owner=visible, contract=contract.name)
         if thread is None:
             raise unknown(session)
         return thread

@@ -1,4 +1,4 @@
-"""Runs the migrations over the connection that `citewell.storage.migrate` gives."""
+"""Runs the migrations over the connection passed by `citewell.storage.migrate`."""
 
 from alembic import context
 

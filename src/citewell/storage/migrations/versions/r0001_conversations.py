@@ -1,6 +1,6 @@
-"""Threads, messages and the log of answers.
+"""Threads, messages and the answer log.
 
-A database from before there were migrations has these tables already; it is taken over as it is.
+Databases from before the first migration already have these tables.
 """
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ AT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Create what is missing."""
+    """Create the missing tables and indexes."""
     op.create_table(
         "threads",
         sa.Column("id", ID, primary_key=True),

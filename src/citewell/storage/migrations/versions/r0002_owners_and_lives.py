@@ -1,4 +1,4 @@
-"""Who owns a thread, how it lives, and which process makes an answer."""
+"""The owner, contract and state of a thread, and the process that produces an answer."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,11 +6,11 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-WIDER = (("threads", "id"), ("messages", "thread_id"), ("answers", "thread_id"))
+WIDENED_COLUMNS = (("threads", "id"), ("messages", "thread_id"), ("answers", "thread_id"))
 
 
 def upgrade() -> None:
-    """Add the columns; what there is belongs to nobody and came by the chat contract."""
+    """Add the columns; existing threads have no owner and the contract `chat`."""
     op.add_column("threads", sa.Column("owner", sa.String(200)))
     op.add_column(
         "threads", sa.Column("contract", sa.String(32), nullable=False, server_default="chat")
@@ -27,6 +27,6 @@ def upgrade() -> None:
     op.add_column("answers", sa.Column("owner", sa.String(200)))
     op.add_column("answers", sa.Column("worker", sa.String(36)))
     op.create_index("answers_by_time", "answers", ["created_at"])
-    if op.get_bind().dialect.name != "sqlite":  # which does not hold anyone to a length
-        for table, column in WIDER:
+    if op.get_bind().dialect.name != "sqlite":  # which does not enforce lengths
+        for table, column in WIDENED_COLUMNS:
             op.alter_column(table, column, type_=sa.String(200), existing_nullable=False)

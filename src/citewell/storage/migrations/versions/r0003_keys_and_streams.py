@@ -1,6 +1,6 @@
-"""Keys, and the events of running streams.
+"""Access keys, and the events of running streams.
 
-Earlier versions made these tables without a migration, and without the index; they are taken over.
+Earlier versions created these tables without a migration and without the index.
 """
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ AT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Create what is missing."""
+    """Create the missing tables and indexes."""
     op.create_table(
         "access_keys",
         sa.Column("id", sa.String(20), primary_key=True),

@@ -1,4 +1,4 @@
-"""What readers think of answers."""
+"""Readers' feedback on answers."""
 
 import sqlalchemy as sa
 from alembic import op

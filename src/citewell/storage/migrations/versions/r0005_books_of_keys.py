@@ -1,4 +1,4 @@
-"""Keys that are for some books only."""
+"""Access keys that are restricted to some books."""
 
 import sqlalchemy as sa
 from alembic import op

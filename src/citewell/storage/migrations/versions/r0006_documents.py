@@ -1,6 +1,6 @@
-"""JSONB and defaults on PostgreSQL, an index by creation, and conversations that their id opens.
+"""JSONB and defaults on PostgreSQL, an index by creation, and threads that open by their id.
 
-Answers know their contract, so that a session can be shown from the arrival of its first question.
+The contract of an answer lets a session be shown before its first answer is finished.
 """
 
 import json
@@ -14,13 +14,13 @@ from citewell.storage.tables import replace_unstorable
 revision = "0006"
 down_revision = "0005"
 
-DOCUMENTS = (("threads", "metadata", ("id",)), ("messages", "record", ("thread_id", "position")))
-ESCAPED = r"\\u(0000|[dD][89a-fA-F])"
-"""What JSON may say and JSONB may not: a NUL, or half of a character. Whole pairs match, too."""
+JSON_COLUMNS = (("threads", "metadata", ("id",)), ("messages", "record", ("thread_id", "position")))
+UNSTORABLE_ESCAPES = r"\\u(0000|[dD][89a-fA-F])"
+"""Escapes that JSONB may reject: a NUL, or a surrogate. Complete surrogate pairs match, too."""
 
 
 def upgrade() -> None:
-    """Change the tables; what is in them stays."""
+    """Change the tables and keep their rows."""
     op.add_column(
         "threads", sa.Column("opens_by_id", sa.Boolean, nullable=False, server_default=sa.false())
     )
@@ -30,10 +30,10 @@ def upgrade() -> None:
     op.drop_index("threads_by_update", "threads")
     op.create_index("threads_by_update", "threads", [sa.text("updated_at DESC")])
     op.create_index("threads_by_creation", "threads", [sa.text("created_at DESC")])
-    if op.get_bind().dialect.name == "sqlite":  # has neither the type nor a way to add a default
+    if op.get_bind().dialect.name == "sqlite":  # has no JSONB and cannot add a default
         return
-    for table, column, key in DOCUMENTS:
-        _clean(table, column, key)
+    for table, column, key in JSON_COLUMNS:
+        _replace_unstorable(table, column, key)
         op.alter_column(
             table,
             column,
@@ -46,14 +46,14 @@ def upgrade() -> None:
         op.alter_column("threads", column, existing_nullable=False, server_default=sa.func.now())
 
 
-def _clean(table: str, column: str, key: tuple[str, ...]) -> None:
-    """Replace what `JSONB` cannot hold."""
+def _replace_unstorable(name: str, column: str, key: tuple[str, ...]) -> None:
     connection = op.get_bind()
-    where = sa.table(table, sa.column(column, sa.JSON), *map(sa.column, key))
-    said = sa.cast(where.c[column], sa.Text).label("said")
-    names = [where.c[name] for name in key]
-    unfit = said.regexp_match(ESCAPED)
-    for row in connection.execute(sa.select(*names, said).where(unfit)).mappings().all():
-        same = (where.c[name] == row[name] for name in key)
-        clean = replace_unstorable(json.loads(row["said"]))
-        connection.execute(sa.update(where).where(*same).values({column: clean}))
+    table = sa.table(name, sa.column(column, sa.JSON), *map(sa.column, key))
+    document = sa.cast(table.c[column], sa.Text).label("document")
+    key_columns = [table.c[part] for part in key]
+    suspect = document.regexp_match(UNSTORABLE_ESCAPES)
+    rows = connection.execute(sa.select(*key_columns, document).where(suspect)).mappings().all()
+    for row in rows:
+        same_key = (table.c[part] == row[part] for part in key)
+        clean = replace_unstorable(json.loads(row["document"]))
+        connection.execute(sa.update(table).where(*same_key).values({column: clean}))
