@@ -20,7 +20,7 @@ from rich.table import Table
 
 from citewell.index.revision import current_revision, read_chunks
 from citewell.ingest.chunking import embedding_text
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import IngestReport
 from citewell.settings import Settings
@@ -74,7 +74,7 @@ def after_one_change(book: Path, work: Path, settings: Settings) -> tuple[str, I
     copy = work / book.resolve().name
     shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
     # An include that is missing is a file that decides what the book says, too.
-    files = [file for file in find_format(copy).files(copy) if file.path.is_file()]
+    files = [file for file in detect_format(copy).files(copy) if file.path.is_file()]
     pages = [file for file in files if file.path.suffix in (".md", ".mdx", ".rst")]
     page = max(pages, key=lambda file: file.path.stat().st_size)
     with page.path.open("a", encoding="utf-8") as text:

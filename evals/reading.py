@@ -14,7 +14,7 @@ from time import perf_counter
 
 from citewell.domain import Book, Chunk
 from citewell.ingest.chunking import CountTokens, chunk_page
-from citewell.ingest.detect import confine_reads, find_format
+from citewell.ingest.detect import detect_format, restrict_reads_to_book
 from citewell.options import IngestOptions
 
 _MDX_KINDS = ("docusaurus",)
@@ -57,8 +57,8 @@ def read_book(
     """
     options = options or IngestOptions()
     begun = perf_counter()
-    reader = find_format(root, kind)
-    with confine_reads(reader, root, options):
+    reader = detect_format(root, kind)
+    with restrict_reads_to_book(reader, root, options):
         book = reader.read(root, options)
         sources = reader.files(root)
     now = datetime.now(UTC)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from citewell.errors import CitewellError
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.options import IngestOptions
 
 PIECES = [
@@ -92,7 +92,7 @@ def test_a_book_of_any_text_is_read_or_refused(kind: str, texts: list[str]) -> N
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write(root, dict(zip(FILES[kind], texts, strict=True)))
-        reader = find_format(root, kind)
+        reader = detect_format(root, kind)
         try:
             names = {file.name for file in reader.files(root)}
             book = reader.read(root, IngestOptions(site_url="https://x.y"))
@@ -133,7 +133,7 @@ def test_absurd_nesting_takes_no_time(kind: str, tmp_path: Path) -> None:
     write(tmp_path, {"SUMMARY.md": summary} if kind == "mdbook" else {extra.get(kind, "x.md"): ""})
 
     started = time.process_time()
-    book = find_format(tmp_path, kind).read(tmp_path, IngestOptions())
+    book = detect_format(tmp_path, kind).read(tmp_path, IngestOptions())
 
     assert time.process_time() - started < 20
     read = {Path(page.source).name for page in book.pages}
@@ -145,7 +145,7 @@ def test_what_is_nested_too_deeply_is_reported(tmp_path: Path) -> None:
     lines = "\n".join("    " * n + "!!! note" for n in range(100))
     write(tmp_path, {"mkdocs.yml": "", "docs/a.md": lines, "docs/b.md": "B."})
 
-    book = find_format(tmp_path).read(tmp_path, IngestOptions())
+    book = detect_format(tmp_path).read(tmp_path, IngestOptions())
 
     assert [page.source for page in book.pages] == ["docs/b.md"]
     assert [skip.reason for skip in book.skipped] == ["is nested too deeply to be read"]
@@ -162,7 +162,7 @@ def test_a_file_of_100_mb_is_skipped_with_its_size(kind: str, tmp_path: Path) ->
     with (tmp_path / name).open("wb") as file:
         file.truncate(100_000_000)
 
-    book = find_format(tmp_path, kind).read(tmp_path, IngestOptions())
+    book = detect_format(tmp_path, kind).read(tmp_path, IngestOptions())
 
     assert [(s.source, s.reason[:32]) for s in book.skipped if s.failed] == [
         (name, "100.0 MB is more than the limit ")

@@ -109,7 +109,7 @@ def link_to_a_device(page: Path) -> None:
         (make_latin_1, "is not UTF-8 text (byte 6)"),
         (link_to_nothing, "cannot be opened: No such file or directory"),
         (link_to_itself, "cannot be opened: Too many levels of symbolic links"),
-        (link_to_a_device, "is not an ordinary file"),
+        (link_to_a_device, "is not a regular file"),
     ],
 )
 def test_a_bad_page_is_left_out_and_named_and_the_rest_is_ingested(

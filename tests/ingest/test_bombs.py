@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import UnreadableFile
-from citewell.ingest import process
+from citewell.ingest import subprocess_reader
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import IngestReport
 from citewell.options import IngestOptions
@@ -172,11 +172,11 @@ def test_a_page_that_crashes_hangs_or_fills_its_process_is_left_out(
     names = ("crash", "deaf", "large", "slow")
     book = write_book({f"{name}.md": f"# {name}\n\nText.\n" for name in names} | {"z.md": GOOD})
 
-    process._end_idle()
+    subprocess_reader._end_idle_worker()
     try:
         report = read(book, library)
     finally:
-        process._end_idle()
+        subprocess_reader._end_idle_worker()
 
     reasons = {skip.source: skip.reason.partition(" (")[0] for skip in report.skipped}
     assert reasons == {
@@ -187,12 +187,10 @@ def test_a_page_that_crashes_hangs_or_fills_its_process_is_left_out(
     }
 
 
-def test_the_process_that_reads_takes_the_next_book_at_once(
-    write_book: WriteBook, library: Path
-) -> None:
+def test_the_worker_takes_the_next_book_at_once(write_book: WriteBook, library: Path) -> None:
     book = write_book({"z.md": GOOD})
     read(book, library)
-    reading = process._idle[0]
+    worker = subprocess_reader._idle_workers[0]
 
     for _ in range(2):  # "Nothing changed" and the next book follow each other at once
         assert not ingest(
@@ -200,4 +198,4 @@ def test_the_process_that_reads_takes_the_next_book_at_once(
         ).changed
     read(write_book({"y.md": GOOD}), library)
 
-    assert process._idle == [reading]
+    assert subprocess_reader._idle_workers == [worker]

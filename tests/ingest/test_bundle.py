@@ -119,14 +119,22 @@ def flip(data: bytes, place: int) -> bytes:
 @pytest.mark.parametrize(
     ("spoil", "error", "says"),
     [
-        (lambda data: data[: len(data) // 2], UnreadableExport, "damaged or no export"),
+        (lambda data: data[: len(data) // 2], UnreadableExport, "damaged or not an"),
         (lambda data: flip(data, len(data) // 2), UnreadableExport, "damaged"),
-        (lambda _: b"", UnreadableExport, "damaged or no export"),
-        (lambda _: b"# Markdown\n", UnreadableExport, "damaged or no export"),
+        (lambda _: b"", UnreadableExport, "damaged or not an"),
+        (lambda _: b"# Markdown\n", UnreadableExport, "damaged or not an"),
         (damage(lambda m: m.update({"chunks.jsonl": b""})), UnreadableExport, "checksum"),
-        (damage(lambda m: m.pop("vectors.f32")), UnreadableExport, "is no export of a book"),
-        (damage(lambda m: m.update({"../evil": b"x"})), UnreadableExport, "is no export of a book"),
-        (damage(lambda m: m.update({"sha256.json": b"[]"})), UnreadableExport, "is no export"),
+        (damage(lambda m: m.pop("vectors.f32")), UnreadableExport, "is not an exported"),
+        (
+            damage(lambda m: m.update({"../evil": b"x"})),
+            UnreadableExport,
+            "is not an exported",
+        ),
+        (
+            damage(lambda m: m.update({"sha256.json": b"[]"})),
+            UnreadableExport,
+            "not a readable",
+        ),
         (resummed(lambda m: m.update({"vectors.f32": b""})), UnreadableExport, "not the revision"),
         (
             resummed(lambda m: m.update({"vectors.f32": b"\xff" * len(m["vectors.f32"])})),
@@ -146,7 +154,7 @@ def flip(data: bytes, place: int) -> bytes:
             "far more",
         ),
         (manifest_with(format=99), UnreadableExport, "another version"),
-        (manifest_with(extra=1), UnreadableExport, "is no export"),
+        (manifest_with(extra=1), UnreadableExport, "not a readable"),
         (manifest_with(book="../../evil"), BadRequest, "is not a book name"),
         (manifest_with(embedder="word2vec"), IndexMismatch, "the embedder 'word2vec'"),
     ],

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from citewell.errors import UnsupportedSource
-from citewell.ingest.detect import FORMAT_NAMES, find_format
+from citewell.ingest.detect import FORMAT_NAMES, detect_format
 from citewell.ingest.formats.markdown import MarkdownFormat
 from citewell.ingest.pipeline import ingest
 from citewell.options import IngestOptions
@@ -23,26 +23,26 @@ from tests.servers import HashEmbedder
 def test_the_reader_is_chosen_by_what_the_folder_holds(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert find_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).kind == kind
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSource, match=r"/nowhere does not exist\.$"):
-        find_format(tmp_path / "nowhere")
+        detect_format(tmp_path / "nowhere")
 
 
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "void").mkdir()
 
     with pytest.raises(UnsupportedSource, match=r"/void is an empty folder\.$"):
-        find_format(tmp_path / "void")
+        detect_format(tmp_path / "void")
 
 
 def test_a_folder_without_markdown_is_named(write_book: WriteBook) -> None:
     folder = write_book({"notes.txt": "Text."})
 
     with pytest.raises(UnsupportedSource) as caught:
-        find_format(folder)
+        detect_format(folder)
     assert str(caught.value) == (
         f"{folder} holds no book that Citewell can read: no Markdown files and no other format"
         f" ({', '.join(FORMAT_NAMES)})."
@@ -54,7 +54,7 @@ def test_a_folder_that_may_not_be_listed_is_named(open_folder: Path) -> None:
     closed.mkdir(mode=0o700 if os.geteuid() == 0 else 0)
 
     with as_nobody(), pytest.raises(UnsupportedSource, match="/closed cannot be read: Permission"):
-        find_format(closed)
+        detect_format(closed)
 
 
 def test_parts_of_a_book_that_may_not_be_opened_are_reported(open_folder: Path) -> None:
@@ -99,7 +99,7 @@ def test_parts_of_a_book_that_may_not_be_opened_are_reported(open_folder: Path) 
 def test_each_format_is_recognised_by_its_own_files(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert find_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).kind == kind
 
 
 def test_docs_without_a_configuration_have_the_defaults_of_docusaurus(
@@ -108,22 +108,22 @@ def test_docs_without_a_configuration_have_the_defaults_of_docusaurus(
     site = write_book({"docs/part/a.mdx": "---\nslug: /first\nsidebar_position: 1\n---\nA."})
 
     for root in (site, site / "docs"):
-        pages = find_format(root).read(root, IngestOptions(site_url="https://x.y")).pages
+        pages = detect_format(root).read(root, IngestOptions(site_url="https://x.y")).pages
         assert [(p.source, p.url) for p in pages] == [("docs/part/a.mdx", "https://x.y/docs/first")]
 
 
 def test_a_format_that_is_named_is_not_looked_for(write_book: WriteBook) -> None:
     folder = write_book({"mkdocs.yml": "", "docs/a.md": "A."})
 
-    assert find_format(folder, "markdown").kind == "markdown"
-    assert [p.url for p in find_format(folder, "mkdocs").read(folder, IngestOptions()).pages] == [
+    assert detect_format(folder, "markdown").kind == "markdown"
+    assert [p.url for p in detect_format(folder, "mkdocs").read(folder, IngestOptions()).pages] == [
         "/a/"
     ]
 
 
 def test_a_format_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSource) as caught:
-        find_format(tmp_path, "word")
+        detect_format(tmp_path, "word")
     assert str(caught.value) == (
         f"There is no format 'word': use one of {', '.join(FORMAT_NAMES)}."
     )

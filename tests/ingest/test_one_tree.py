@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from citewell.domain import Block, Book
-from citewell.ingest.detect import FORMAT_NAMES, find_format
+from citewell.ingest.detect import FORMAT_NAMES, detect_format
 from citewell.options import IngestOptions
 from citewell.text.plain_text import plain
 from tests.ingest import one_book
@@ -65,7 +65,7 @@ def test_a_book_is_the_same_tree_in_every_format(
     tmp_path: Path, write: Callable[[Path], Path], kind: str, note: str, title: str
 ) -> None:
     source = write(tmp_path / "book")
-    reader = find_format(source)
+    reader = detect_format(source)
 
     book = reader.read(source, IngestOptions())
 

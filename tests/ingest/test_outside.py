@@ -68,7 +68,7 @@ def test_links_out_of_the_book_and_what_is_no_file_are_left_out_and_told(
     assert "This page is public." in read
     reasons = {Path(skip.source).name: skip.reason for skip in report.skipped}
     assert "lies outside the book's folder" in reasons[link.name]
-    assert reasons.get(pipe.name, "is not an ordinary file") == "is not an ordinary file"
+    assert reasons.get(pipe.name, "is not a regular file") == "is not a regular file"
     assert (pipe.name in reasons) == (kind != "jsonl")
 
 

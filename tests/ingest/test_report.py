@@ -7,7 +7,7 @@ import pytest
 
 from citewell.domain import BrokenLink, SkippedFile
 from citewell.index.revision import current_revision
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.pipeline import ingest
 from citewell.ingest.report import Changes, Duplicate, read_report, report_to_json
 from citewell.options import IngestOptions
@@ -171,7 +171,7 @@ def test_references_by_name_that_lead_nowhere_are_named(write_book: WriteBook) -
         }
     )
 
-    found = find_format(book).read(book, IngestOptions()).broken_links
+    found = detect_format(book).read(book, IngestOptions()).broken_links
 
     assert {(link.source, link.target, link.reason) for link in found} == {
         ("index.rst", "gone", "there is no such page"),

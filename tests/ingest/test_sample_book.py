@@ -6,7 +6,7 @@ import pytest
 
 from citewell.domain import Book, Chunk, SkippedFile
 from citewell.ingest.chunking import chunk_page
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.options import IngestOptions
 from citewell.text.sentences import split_spans
 
@@ -16,7 +16,7 @@ SITE = "https://physical-ai.example/physical-ai/book"
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    return find_format(SAMPLE).read(SAMPLE, IngestOptions())
+    return detect_format(SAMPLE).read(SAMPLE, IngestOptions())
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.ingest.chunking import chunk_page
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.toc import build_contents
 from citewell.options import IngestOptions
 
@@ -30,7 +30,7 @@ def test_chapters_and_passages_are_found_in_reading_order(
     root = BOOKS / folder
     if not root.is_dir():
         pytest.skip(f"{root} is not here; CITEWELL_SHARED names the folder that holds `books`")
-    book = find_format(root).read(root, IngestOptions())
+    book = detect_format(root).read(root, IngestOptions())
     chunks = [
         chunk
         for page in book.pages

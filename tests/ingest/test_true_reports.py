@@ -34,7 +34,7 @@ PAGE = "# A\n\nText of the page.\n"
             {"_toc.yml": "root: a", "_config.yml": f"html: {{baseurl: '{SCRIPT}'}}", "a.md": PAGE},
             "baseurl",
         ),
-        ({"a.jsonl": '{"text": "Text.", "url": "java\\tscript:alert(1)"}'}, "its address"),
+        ({"a.jsonl": '{"text": "Text.", "url": "java\\tscript:alert(1)"}'}, "its URL"),
         (
             {"a.md": f"{PAGE}\n[Click]({SCRIPT}) or <file:///etc/passwd>.\n"},
             "a link",

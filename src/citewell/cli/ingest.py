@@ -14,7 +14,7 @@ from watchfiles import DefaultFilter, watch
 from citewell.cli.options import book_option, data_option, settings_from
 from citewell.cli.terminal import print_report
 from citewell.errors import CitewellError
-from citewell.ingest.detect import FORMAT_NAMES, find_format, list_files
+from citewell.ingest.detect import FORMAT_NAMES, detect_format, list_source_files
 from citewell.ports import Embedder
 from citewell.settings import Settings
 from citewell.wiring import build_embedder, ingest_book
@@ -106,7 +106,7 @@ def command(  # noqa: PLR0913 - one for each option
 def run_ingest(job: IngestArguments, console: Console) -> "IngestReport":
     """Ingest with a progress bar, and print the report."""
     # Before the model is loaded: what is no book should be said at once.
-    found = find_format(job.path, job.kind).kind
+    found = detect_format(job.path, job.kind).kind
     more = "" if job.kind else " (--format reads it as another)"
     console.print(f"Reading {job.path} as {found}{more}.", markup=False, soft_wrap=True)
     embedder = build_embedder(job.settings, say=console.print)
@@ -169,7 +169,7 @@ def watch_book(job: IngestArguments, console: Console) -> None:
     embedder = build_embedder(job.settings, say=console.print)
     try:
         # A path that holds no book at all ends it: there is nothing to watch.
-        find_format(job.path, job.kind)
+        detect_format(job.path, job.kind)
         said = _try(job, embedder, console, None)
         _say(console, f"Watching {job.path} (Ctrl-C to stop).")
         for _ in _changes(job):
@@ -181,7 +181,7 @@ def watch_book(job: IngestArguments, console: Console) -> None:
 def _changes(job: IngestArguments) -> Iterator[None]:
     """Come back whenever files of the book changed, and once soon after the beginning."""
     root = job.path if job.path.is_dir() else job.path.parent
-    files = list_files(find_format(job.path, job.kind), job.path, job.settings.ingest)
+    files = list_source_files(detect_format(job.path, job.kind), job.path, job.settings.ingest)
     # A site's configuration or pages may lie beside the folder that was named.
     folders = {root.resolve(), *(f.path.resolve().parent for f in files if f.path.exists())}
     outermost = [f for f in folders if not any(other in f.parents for other in folders)]
@@ -202,7 +202,7 @@ def _changes(job: IngestArguments) -> Iterator[None]:
 def _try(job: IngestArguments, embedder: Embedder, console: Console, before: str | None) -> str:
     """Ingest once; what goes wrong is said, once, and is no reason to stop."""
     try:
-        kind = find_format(job.path, job.kind).kind
+        kind = detect_format(job.path, job.kind).kind
         report = ingest_once(job, kind, embedder, console)
     except CitewellError as error:
         if str(error) != before:

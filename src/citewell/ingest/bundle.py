@@ -1,8 +1,8 @@
-"""A book's index as one file, to carry to another machine.
+"""Export a book's index to a single file, and import it on another machine.
 
-The file is a ZIP archive of what the index was made from: manifest, report, chunks and vectors, and
-a checksum of each. The index itself is built again on import, so nothing that the engine would have
-to trust comes from outside, and no name in the archive becomes a name on the disk.
+The file is a ZIP archive of the manifest, report, chunks and vectors, with a checksum of each. The
+index itself is rebuilt on import: the search engine loads no untrusted files, and no file is named
+after an archive member.
 """
 
 import hashlib
@@ -35,8 +35,8 @@ from citewell.ingest.report import IngestReport, parse_report, read_report, repo
 from citewell.ingest.staging import (
     StagedRevision,
     build_index,
+    check_book_name,
     check_disk_space,
-    check_name,
     disk_errors,
     lock_book,
     new_staging_folder,
@@ -47,22 +47,22 @@ from citewell.text.sanitize import is_web_address
 
 MANIFEST, REPORT, CHUNKS, VECTORS = "manifest.json", "report.json", "chunks.jsonl", "vectors.f32"
 CHECKSUMS_FILE = "sha256.json"
-_CONTENT = (MANIFEST, REPORT, CHUNKS, VECTORS)
-_BLOCK = 1 << 20
-_GROWTH = 60
-"""How many times larger than the file its content may be; text packs to a tenth of its size."""
+_MEMBERS = (MANIFEST, REPORT, CHUNKS, VECTORS)
+_READ_SIZE = 1 << 20
+_MAX_EXPANSION = 60
+"""Limit against ZIP bombs: text compresses to about a tenth of its size."""
 _BATCH = 256
 
 
 def export_book(library: Path, name: str, target: Path) -> Manifest:
-    """Write the current revision of a book into one file, whole or not at all.
+    """Write the current revision of a book into one file, atomically.
 
     Raises:
-        UnknownBook: there is nothing of that name.
+        UnknownBook: there is no book of that name.
         IndexUnavailable: the book's index is damaged.
         DiskFull: the file cannot be written.
     """
-    folder = library / check_name(name)
+    folder = library / check_book_name(name)
     if not folder.is_dir():
         raise UnknownBook(f"There is no book {name!r}.")
     with lock_book(folder, name):
@@ -71,7 +71,7 @@ def export_book(library: Path, name: str, target: Path) -> Manifest:
         report = read_report(current) if current else None
         if not current or not manifest or not report or not is_intact(current):
             raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
-        # Where the book lay is nobody's business elsewhere.
+        # Do not disclose the local path of the source.
         manifest = replace(manifest, source=PurePath(manifest.source).name)
         with disk_errors(target), VectorStore(folder / "embeddings.db") as store:
             _write_archive(target, current, manifest, report, store)
@@ -79,20 +79,20 @@ def export_book(library: Path, name: str, target: Path) -> Manifest:
 
 
 def import_book(source: Path, library: Path, embedder: str) -> IngestReport:
-    """Take in a book that was exported; readers keep what they have until it is complete.
+    """Import an exported book; queries use the old revision until the new one is complete.
 
     Raises:
-        UnreadableExport: the file is no export, damaged, or of another version.
-        IndexMismatch: another embedder made its vectors.
+        UnreadableExport: the file is not an export, damaged, or from another version.
+        IndexMismatch: its vectors are from another embedder.
     """
-    begun = perf_counter()
+    started = perf_counter()
     with _archive_errors(source), zipfile.ZipFile(source) as archive:
-        _check_sums(archive, source)
+        _verify_checksums(archive, source)
         manifest, report = _read_header(archive, source, embedder)
         folder = library / manifest.book
         with disk_errors(library), lock_book(folder, manifest.book):
             _rebuild(archive, source, folder, manifest, report)
-    return replace(report, seconds=perf_counter() - begun)
+    return replace(report, seconds=perf_counter() - started)
 
 
 def _write_archive(
@@ -107,7 +107,7 @@ def _write_archive(
                 for name, blocks in (
                     (MANIFEST, iter([json.dumps(asdict(manifest)).encode()])),
                     (REPORT, iter([report_to_json(report).encode()])),
-                    (CHUNKS, _blocks(current / CHUNKS)),
+                    (CHUNKS, _read_file_blocks(current / CHUNKS)),
                     (VECTORS, (store.read(key).astype("<f4").tobytes() for key in keys)),
                 ):
                     sums[name] = _write_member(archive, name, blocks)
@@ -120,34 +120,34 @@ def _write_archive(
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, blocks: Iterator[bytes]) -> str:
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         for block in blocks:
-            seen.update(block)
+            digest.update(block)
             member.write(block)
-    return seen.hexdigest()
+    return digest.hexdigest()
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _read_file_blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as data:
-        while block := data.read(_BLOCK):
+        while block := data.read(_READ_SIZE):
             yield block
 
 
-def _check_sums(archive: zipfile.ZipFile, source: Path) -> None:
-    """Read everything once, before anything is written."""
+def _verify_checksums(archive: zipfile.ZipFile, source: Path) -> None:
+    """Verify every member before anything is written."""
     members = archive.infolist()
-    if sorted(member.filename for member in members) != sorted((*_CONTENT, CHECKSUMS_FILE)):
-        raise UnreadableExport(f"{source} is no export of a book.")
-    if sum(member.file_size for member in members) > _GROWTH * source.stat().st_size:
+    if sorted(member.filename for member in members) != sorted((*_MEMBERS, CHECKSUMS_FILE)):
+        raise UnreadableExport(f"{source} is not an exported book.")
+    if sum(member.file_size for member in members) > _MAX_EXPANSION * source.stat().st_size:
         raise UnreadableExport(f"{source} unpacks to far more than an exported book.")
     sums = json.loads(archive.read(CHECKSUMS_FILE))
-    for name in _CONTENT:
-        seen = hashlib.sha256()
+    for name in _MEMBERS:
+        digest = hashlib.sha256()
         with archive.open(name) as member:
-            while block := member.read(_BLOCK):
-                seen.update(block)
-        if seen.hexdigest() != sums[name]:
+            while block := member.read(_READ_SIZE):
+                digest.update(block)
+        if digest.hexdigest() != sums[name]:
             raise UnreadableExport(f"{source} is damaged: the checksum of its {name} differs.")
 
 
@@ -158,7 +158,7 @@ def _read_header(
     if data.get("format") != INDEX_FORMAT:
         raise UnreadableExport(f"{source} was exported by another version of Citewell.")
     manifest = Manifest(**data)
-    check_name(manifest.book)
+    check_book_name(manifest.book)
     report = parse_report(archive.read(REPORT))
     if manifest.embedder != embedder:
         raise IndexMismatch(
@@ -175,28 +175,31 @@ def _rebuild(
     manifest: Manifest,
     report: IngestReport,
 ) -> None:
-    place = new_staging_folder(folder)
     with StagedRevision(
-        place, manifest.book, embedder=manifest.embedder, title=manifest.title
-    ) as draft:
+        new_staging_folder(folder),
+        manifest.book,
+        embedder=manifest.embedder,
+        title=manifest.title,
+    ) as staged:
         for chunk in _chunks(archive):
             if not is_web_address(chunk.url):
-                raise UnreadableExport(f"{source} has a page whose address is no web address.")
-            draft.add(replace(chunk, book=manifest.book))
-        rows = archive.getinfo(VECTORS).file_size
-        if draft.revision != manifest.revision or rows != 4 * manifest.width * len(draft.keys):
-            raise UnreadableExport(f"{source} is damaged: it is not the revision that it says.")
+                raise UnreadableExport(f"{source} has a page whose URL is not a web address.")
+            staged.add(replace(chunk, book=manifest.book))
+        size = archive.getinfo(VECTORS).file_size
+        expected_size = 4 * manifest.width * len(staged.vector_keys)
+        if staged.revision != manifest.revision or size != expected_size:
+            raise UnreadableExport(f"{source} is damaged: it is not the revision it claims to be.")
         if not all(np.isfinite(vector).all() for vector in _vectors(archive, manifest.width)):
             raise UnreadableExport(f"{source} is damaged: a vector is not finite.")
-        check_disk_space(folder, draft.sizes, manifest.width)
-        build_index(draft, _vectors(archive, manifest.width), manifest.width)
+        check_disk_space(folder, staged.sizes, manifest.width)
+        build_index(staged, _vectors(archive, manifest.width), manifest.width)
         with VectorStore(folder / "embeddings.db") as store:
             vectors = _vectors(archive, manifest.width)
-            for start in range(0, len(draft.keys), _BATCH):
-                keys = draft.keys[start : start + _BATCH]
+            for start in range(0, len(staged.vector_keys), _BATCH):
+                keys = staged.vector_keys[start : start + _BATCH]
                 store.add(keys, np.stack([next(vectors) for _ in keys]))
-            publish(folder, draft, manifest, report)
-            store.keep_only(draft.keys)
+            publish(folder, staged, manifest, report)
+            store.keep_only(staged.vector_keys)
 
 
 def _chunks(archive: zipfile.ZipFile) -> Iterator[Chunk]:
@@ -214,12 +217,12 @@ def _vectors(archive: zipfile.ZipFile, width: int) -> Iterator[Vectors]:
 
 @contextmanager
 def _archive_errors(source: Path) -> Iterator[None]:
-    """Say in one sentence that a file is not what it should be."""
+    """Turn errors of reading the archive into `UnreadableExport`."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise UnreadableExport(f"{source} is damaged or no export of a book.") from error
+        raise UnreadableExport(f"{source} is damaged or not an exported book.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnreadableExport(f"{source} is no export of a book that can be read.") from error
+        raise UnreadableExport(f"{source} is not a readable exported book.") from error
     except OSError as error:
         raise UnreadableExport(f"{source} cannot be read: {error.strerror}.") from error

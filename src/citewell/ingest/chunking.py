@@ -1,4 +1,4 @@
-"""Sections to chunks: never across a heading, through a table or code only at its own seams."""
+"""Split sections into chunks: never across headings; tables and code only at natural boundaries."""
 
 import hashlib
 import re
@@ -16,58 +16,58 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+[-:| \t]*$")
-_STATEMENT = re.compile(r"\n(?=\n+[^\s)\]}])")
+_TOP_LEVEL_STATEMENT = re.compile(r"\n(?=\n+[^\s)\]}])")
 _PARAGRAPH = re.compile(r"\n(?=\n)")
 _ITEM = re.compile(r"\n(?=(?:[-*+]|\d+[.)])[ \t])")
 _LINE = re.compile(r"\n")
-_HEAD_ROWS = 2
+_TABLE_HEAD_ROWS = 2
 
 
 def split_block(block: Block, count: CountTokens, limit: int) -> list[str]:
-    """Cut a table, list, code block, formula or admonition into pieces of about `limit` tokens.
+    """Split a table, list, code block, formula or admonition into pieces of about `limit` tokens.
 
-    Every piece can be read by itself: the head of a table and the fences around code, a formula or
-    an admonition are repeated. Between them, the pieces hold every line of the block once.
+    Each piece stands alone: it repeats the head of a table and the fences around code, a formula
+    or an admonition. Every other line of the block is in exactly one piece.
     """
-    head, body, tail = _framed(block)
+    head, body, tail = _split_frame(block)
     frame = sum(count([head, tail]))
     room = max(limit - frame, limit // 2)
     units = list(_block_units(body, _split_patterns(block), count, room))
     sizes = count(units)
-    # Even pieces: none is only the closing brace of the one before.
+    # Balance the pieces, so that the last is not just a closing brace.
     pieces = -(-sum(sizes) // room)
-    goal = min(room, -(-sum(sizes) // pieces) + max(sizes, default=0) // 2)
-    packed = _pack(units, sizes, goal)
+    target = min(room, -(-sum(sizes) // pieces) + max(sizes, default=0) // 2)
+    packed = _pack(units, sizes, target)
     return ["\n".join(part for part in (head, text, tail) if part) for text in packed]
 
 
-def _framed(block: Block) -> tuple[str, str, str]:
-    """Take off what each piece needs at its head and at its end."""
+def _split_frame(block: Block) -> tuple[str, str, str]:
+    """Return the head, body and tail of a block; each piece repeats the head and tail."""
     lines = block.text.split("\n")
-    if block.kind == "table" and len(lines) > _HEAD_ROWS and _RULE.match(lines[1]):
-        return "\n".join(lines[:_HEAD_ROWS]), "\n".join(lines[_HEAD_ROWS:]), ""
+    if block.kind == "table" and len(lines) > _TABLE_HEAD_ROWS and _RULE.match(lines[1]):
+        return "\n".join(lines[:_TABLE_HEAD_ROWS]), "\n".join(lines[_TABLE_HEAD_ROWS:]), ""
     fence = _closing_fence(block, lines[0])
-    if fence and len(lines) > _HEAD_ROWS and lines[-1].strip() == fence:
+    if fence and len(lines) > _TABLE_HEAD_ROWS and lines[-1].strip() == fence:
         return lines[0], "\n".join(lines[1:-1]).strip("\n"), lines[-1]
     return "", block.text, ""
 
 
 def _closing_fence(block: Block, line: str) -> str:
-    """Return what closes a block that begins with this line; nothing if it is no fence."""
-    if block.kind == "code" and (found := _FENCE.match(line)):
-        return found[1]
+    """Return the closing fence for an opening line; empty if the line is not a fence."""
+    if block.kind == "code" and (fence := _FENCE.match(line)):
+        return fence[1]
     if block.kind == "math" and line.strip() == "$$":
         return "$$"
-    if block.kind == "admonition" and (found := re.match(r"[ \t]*(:{3,})", line)):
-        return found[1]
+    if block.kind == "admonition" and (fence := re.match(r"[ \t]*(:{3,})", line)):
+        return fence[1]
     return ""
 
 
 def _split_patterns(block: Block) -> tuple[re.Pattern[str], ...]:
-    """Return the places to cut at, the best first."""
+    """Return patterns for split points, best first."""
     match block.kind:
         case "code":
-            return (_STATEMENT, _PARAGRAPH, _LINE)
+            return (_TOP_LEVEL_STATEMENT, _PARAGRAPH, _LINE)
         case "list":
             return (_ITEM, _LINE)
         case "admonition":
@@ -77,47 +77,47 @@ def _split_patterns(block: Block) -> tuple[re.Pattern[str], ...]:
 
 
 def _block_units(
-    text: str, seams: Sequence[re.Pattern[str]], count: CountTokens, room: int
+    text: str, patterns: Sequence[re.Pattern[str]], count: CountTokens, room: int
 ) -> Iterator[str]:
-    """Cut at the best seams, and what is still too long at the next best."""
-    if not seams or count([text])[0] <= room:
+    """Split by the first pattern, and parts that are still too long by the next."""
+    if not patterns or count([text])[0] <= room:
         yield text
         return
-    for part in _rejoin_fences(seams[0].split(text)):
-        yield from _block_units(part, seams[1:], count, room)
+    for part in _rejoin_fences(patterns[0].split(text)):
+        yield from _block_units(part, patterns[1:], count, room)
 
 
 def _rejoin_fences(parts: Sequence[str]) -> Iterator[str]:
-    """Join parts again where the seam runs through code inside a list or an admonition."""
-    held: list[str] = []
+    """Rejoin parts that were split inside a code block of a list or an admonition."""
+    open_parts: list[str] = []
     fences = 0
     for part in parts:
-        held.append(part)
+        open_parts.append(part)
         fences += sum(1 for line in part.split("\n") if _FENCE.match(line))
         if fences % 2 == 0:
-            yield "\n".join(held)
-            held = []
-    if held:
-        yield "\n".join(held)
+            yield "\n".join(open_parts)
+            open_parts = []
+    if open_parts:
+        yield "\n".join(open_parts)
 
 
-def _pack(units: Sequence[str], sizes: Sequence[int], goal: int) -> Iterator[str]:
-    held: list[str] = []
+def _pack(units: Sequence[str], sizes: Sequence[int], target: int) -> Iterator[str]:
+    packed: list[str] = []
     size = 0
     for unit, length in zip(units, sizes, strict=True):
-        if held and size + length > goal:
-            if text := "\n".join(held).strip("\n").rstrip():
+        if packed and size + length > target:
+            if text := "\n".join(packed).strip("\n").rstrip():
                 yield text
-            held, size = [], 0
-        held.append(unit)
+            packed, size = [], 0
+        packed.append(unit)
         size += length
-    if text := "\n".join(held).strip("\n").rstrip():
+    if text := "\n".join(packed).strip("\n").rstrip():
         yield text
 
 
 NAMESPACE = UUID("6f1c7c9e-6d1b-5a5e-9a5c-0b8f1f4b7a11")
-_WORDS = re.compile(r"\s*\S+\s*")
-_PROSE = ("prose", "quote", "caption")
+_WORD = re.compile(r"\s*\S+\s*")
+_PROSE_KINDS = ("prose", "quote", "caption")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +125,24 @@ class _Piece:
     block: Block
     tokens: int
     label: str = ""
-    """Which piece of a split block it is, as `2/3`."""
-    leads: bool = False
-    """Whether the text announces what follows and must stay with it."""
+    """The number of the piece in a split block, such as `2/3`."""
+    introduces_next: bool = False
+    """Whether the text introduces the next piece and must stay with it."""
 
 
 def chunk_page(
     page: Page, *, book: str, count: CountTokens, options: IngestOptions, now: datetime
 ) -> tuple[Chunk, ...]:
-    """Cut one page into chunks whose ids stay the same while their place does."""
+    """Split a page into chunks; a chunk's id depends only on its position in the page."""
     count = _cached_counter(count)
+    # Fills the cache: one batch of all blocks is counted on all cores.
     count([block.text for section in page.sections for block in section.blocks])
-    gathered = [
+    groups = [
         (section, group)
         for section in page.sections
-        for group in _group_pieces(list(_pieces(section, count, options)), options)
+        for group in _group_pieces(list(_section_pieces(section, count, options)), options)
     ]
-    texts = ["\n\n".join(piece.block.text for piece in group) for _, group in gathered]
+    texts = ["\n\n".join(piece.block.text for piece in group) for _, group in groups]
     tokens = count(texts)
     return tuple(
         Chunk(
@@ -156,7 +157,7 @@ def chunk_page(
             text=text,
             content_hash=hashlib.sha256(text.encode()).hexdigest(),
             sequence=position,
-            total=len(gathered),
+            total=len(groups),
             token_count=tokens[position - 1],
             processed_at=now,
             role=role_of(section.path or (page.title,), [piece.block for piece in group]),
@@ -164,13 +165,13 @@ def chunk_page(
             captions=tuple(captions_of([piece.block for piece in group])),
         )
         for position, ((section, group), text) in enumerate(
-            zip(gathered, texts, strict=True), start=1
+            zip(groups, texts, strict=True), start=1
         )
     )
 
 
 def _cached_counter(count: CountTokens) -> CountTokens:
-    """Count each text once: all blocks of a page together are counted on all cores."""
+    """Return a counter that counts each text once."""
     known: dict[str, int] = {}
 
     def counted(texts: Sequence[str]) -> list[int]:
@@ -182,21 +183,23 @@ def _cached_counter(count: CountTokens) -> CountTokens:
 
 
 def embedding_text(chunk: Chunk) -> str:
-    """Return what the embedder and the keyword index see: the heading path and the words."""
-    where = " › ".join(p for p in (chunk.part, *chunk.path) if p)
-    return f"{where}\n{plain(chunk.text)}"
+    """Return the text for the embedder and the keyword index: heading path and plain text."""
+    heading_path = " › ".join(p for p in (chunk.part, *chunk.path) if p)
+    return f"{heading_path}\n{plain(chunk.text)}"
 
 
-def _pieces(section: Section, count: CountTokens, options: IngestOptions) -> Iterator[_Piece]:
+def _section_pieces(
+    section: Section, count: CountTokens, options: IngestOptions
+) -> Iterator[_Piece]:
     blocks = section.blocks
     sizes = count([b.text for b in blocks])
-    following = [*(block.kind for block in blocks[1:]), None][: len(blocks)]
-    lead = ""
-    for block, tokens, after in zip(blocks, sizes, following, strict=True):
-        leads = block.kind in _PROSE and _leads(block.text, after)
-        if block.kind in _PROSE:
+    next_kinds = [*(block.kind for block in blocks[1:]), None][: len(blocks)]
+    introduction = ""
+    for block, tokens, next_kind in zip(blocks, sizes, next_kinds, strict=True):
+        introduces_next = block.kind in _PROSE_KINDS and _introduces_next(block.text, next_kind)
+        if block.kind in _PROSE_KINDS:
             whole = tokens <= options.max_tokens
-            texts = [block.text] if whole else list(_prose(block.text, count, options))
+            texts = [block.text] if whole else list(_split_prose(block.text, count, options))
             labels = [""] * len(texts)
         else:
             whole = tokens <= options.max_block_tokens
@@ -204,60 +207,60 @@ def _pieces(section: Section, count: CountTokens, options: IngestOptions) -> Ite
             labels = [
                 f"{n}/{len(texts)}" if len(texts) > 1 else "" for n in range(1, len(texts) + 1)
             ]
-            if block.kind == "list" and lead:
-                texts[1:] = [f"{lead}\n\n{text}" for text in texts[1:]]
+            if block.kind == "list" and introduction:
+                texts[1:] = [f"{introduction}\n\n{text}" for text in texts[1:]]
         for text, label in zip(texts, labels, strict=True):
             size = tokens if whole else count([text])[0]
-            last = leads and text is texts[-1]
+            last = introduces_next and text is texts[-1]
             yield _Piece(Block(kind=block.kind, text=text), size, label, last)
-        lead = _sentences(block.text)[-1].strip() if leads else ""
+        introduction = _sentences(block.text)[-1].strip() if introduces_next else ""
 
 
-def _leads(text: str, after: BlockKind | None) -> bool:
-    """Whether prose announces what follows: by a colon, or as the one sentence before a list."""
-    ends = text.rstrip().endswith(":")
-    return ends or (after == "list" and len(split_spans(text)) == 1)
+def _introduces_next(text: str, next_kind: BlockKind | None) -> bool:
+    """Whether prose ends with a colon or is a single sentence before a list."""
+    ends_in_colon = text.rstrip().endswith(":")
+    return ends_in_colon or (next_kind == "list" and len(split_spans(text)) == 1)
 
 
-def _prose(text: str, count: CountTokens, options: IngestOptions) -> Iterator[str]:
-    held, size = "", 0
+def _split_prose(text: str, count: CountTokens, options: IngestOptions) -> Iterator[str]:
+    part, size = "", 0
     for unit, length in _sentence_units(text, count, options.max_block_tokens):
-        if held and size + length > options.max_tokens:
-            yield held.strip("\n").rstrip()
-            held, size = "", 0
-        held, size = held + unit, size + length
-    yield held.strip("\n").rstrip()
+        if part and size + length > options.max_tokens:
+            yield part.strip("\n").rstrip()
+            part, size = "", 0
+        part, size = part + unit, size + length
+    yield part.strip("\n").rstrip()
 
 
 def _sentence_units(text: str, count: CountTokens, limit: int) -> Iterator[tuple[str, int]]:
-    """Yield the sentences with their sizes, and the words of what is too long to be a sentence.
+    """Yield sentences with their sizes; split overlong ones into words.
 
-    A page of names has no full stop, and of a passage that long only the beginning is embedded.
+    A page of names has no full stop, and the embedder truncates such a long passage.
     """
     sentences = _sentences(text)
     for sentence, length in zip(sentences, count(sentences), strict=True):
-        units = [sentence] if length <= limit else _WORDS.findall(sentence)
+        units = [sentence] if length <= limit else _WORD.findall(sentence)
         sizes = [length] if length <= limit else count(units)
         yield from zip(units, sizes, strict=True)
 
 
 def _sentences(text: str) -> list[str]:
-    """Cut between sentences; joined again, the pieces are the text."""
+    """Split text between sentences without losing characters."""
     starts = [span.start for span in split_spans(text)] or [0]
     starts[0] = 0
     return [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _group_pieces(pieces: list[_Piece], options: IngestOptions) -> Iterator[list[_Piece]]:
-    """Group neighbours up to the target; an announcement moves on with what it announces."""
+    """Group neighbours up to the target size; an introduction stays with what it introduces."""
     group: list[_Piece] = []
     size = 0
     for piece in pieces:
         full = size + piece.tokens > options.max_tokens or size >= options.target_tokens
-        # A piece of something split stands by itself, so that what it says of itself is true.
+        # A piece of a split block is not grouped, so that its label is true of the whole chunk.
         full = full or bool(piece.label or (group and group[-1].label))
-        if group and full and not (group[-1].leads and len(group) == 1):
-            moved = [group.pop()] if group[-1].leads else []
+        if group and full and not (group[-1].introduces_next and len(group) == 1):
+            moved = [group.pop()] if group[-1].introduces_next else []
             yield group
             group, size = moved, sum(p.tokens for p in moved)
         group.append(piece)
@@ -266,26 +269,26 @@ def _group_pieces(pieces: list[_Piece], options: IngestOptions) -> Iterator[list
         yield group
 
 
-_NUMBERED = r"(?:\W|\d)*"
+_NUMBERING = r"(?:\W|\d)*"
 _EXERCISES = re.compile(
-    _NUMBERED
+    _NUMBERING
     + r"(?:(?:review|discussion|practice|self-check|study|end-of-chapter|chapter|part \d+) )?"
     r"(?:exercises?|problems?|questions?|quiz(?:zes)?|check your (?:knowledge|understanding))\W*$",
     re.I,
 )
-_SET = re.compile(
-    _NUMBERED + r"(?:(?:review|practice|chapter) )?(?:exercises|quiz|review questions)\W*$", re.I
+_EXERCISE_SET = re.compile(
+    _NUMBERING + r"(?:(?:review|practice|chapter) )?(?:exercises|quiz|review questions)\W*$", re.I
 )
-"""A heading whose subsections are exercises too; “Problems” may be a chapter on what goes wrong."""
+"""A heading whose subsections are exercises too. “Problems” may be a chapter on errors."""
 _SOLUTIONS = re.compile(
-    _NUMBERED + r"(?:(?:selected|model|suggested|exercise|quiz|worked) )?"
+    _NUMBERING + r"(?:(?:selected|model|suggested|exercise|quiz|worked) )?"
     r"(?:solutions?|answers?|answer keys?)"
     r"(?: (?:to|for|of) (?:the |selected |all )*(?:\w+ )?"
     r"(?:exercises?|problems?|questions?|quiz(?:zes)?))?\W*$",
     re.I,
 )
 _GLOSSARY = re.compile(
-    _NUMBERED
+    _NUMBERING
     + r"(?:(?:a|the|short|appendix \w+:?) )*(?:glossary(?: of .+)?|key terms|list of terms"
     r"|terms and definitions|vocabulary)\W*$",
     re.I,
@@ -296,7 +299,7 @@ _CAPTION = re.compile(
     r"(?:[A-Z]?\d(?:[\d.–-]*\d)?[*_]{0,2}[ \t]*[:.—–][*_]{0,2}(?=\s)|:)[ \t]*\S.*",
     re.S,
 )
-_PICTURE = re.compile(r"!\[([^\]\n]*?\w[^\]\n]*+)\]\([^)\n]{0,2000}\)[ \t]*$", re.M)
+_IMAGE = re.compile(r"!\[([^\]\n]*?\w[^\]\n]*+)\]\([^)\n]{0,2000}\)[ \t]*$", re.M)
 _TERM = re.compile(
     r"^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)(?P<term>\S[^\n]*?)"
     r"(?::(?:\*\*|__)|(?:\*\*|__)[ \t]*[:—–-])[ \t]*\S",
@@ -305,11 +308,11 @@ _TERM = re.compile(
 
 
 def role_of(path: Sequence[str], blocks: Sequence[Block]) -> ChunkRole:
-    """Return what a passage is, by the headings above it and the blocks in it."""
+    """Return the role of a passage from its heading path and blocks."""
     last = path[-1]
     if any(_SOLUTIONS.match(heading) for heading in path[-2:]):
         return "solutions"
-    if _EXERCISES.match(last) or any(_SET.match(heading) for heading in path):
+    if _EXERCISES.match(last) or any(_EXERCISE_SET.match(heading) for heading in path):
         return "exercises"
     if any(_GLOSSARY.match(heading) for heading in path):
         return "glossary"
@@ -322,14 +325,14 @@ def role_of(path: Sequence[str], blocks: Sequence[Block]) -> ChunkRole:
 
 
 def captions_of(blocks: Sequence[Block]) -> list[str]:
-    """Return the captions of the figures in a passage; of a picture without one, its own words."""
-    found: list[str] = []
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    """Return the captions of the figures in a passage; for an image without one, its alt text."""
+    captions: list[str] = []
+    for block, next_block in zip(blocks, [*blocks[1:], None], strict=True):
         if _is_caption(block):
-            found.append(block.text)
-        elif block.kind == "prose" and not (after and _is_caption(after)):
-            found += [picture[1] for picture in _PICTURE.finditer(block.text)]
-    return found
+            captions.append(block.text)
+        elif block.kind == "prose" and not (next_block and _is_caption(next_block)):
+            captions += [image[1] for image in _IMAGE.finditer(block.text)]
+    return captions
 
 
 def _is_caption(block: Block) -> bool:
@@ -339,11 +342,11 @@ def _is_caption(block: Block) -> bool:
 
 
 def _is_figure(block: Block) -> bool:
-    return _is_caption(block) or bool(_PICTURE.fullmatch(block.text.strip()))
+    return _is_caption(block) or bool(_IMAGE.fullmatch(block.text.strip()))
 
 
 def figures_of(chunk: Chunk) -> Iterator[Excerpt]:
-    """Yield the captions in a passage, with their places."""
+    """Yield the captions in a passage, with their offsets."""
     end = 0
     for caption in chunk.captions:
         start = chunk.text.find(caption, end)
@@ -353,15 +356,15 @@ def figures_of(chunk: Chunk) -> Iterator[Excerpt]:
 
 
 def definitions_of(chunk: Chunk) -> Iterator[Excerpt]:
-    """Yield the terms that a passage of a glossary defines, with their places."""
+    """Yield the terms that a glossary passage defines, with their offsets."""
     if chunk.role == "glossary":
-        for found in _TERM.finditer(chunk.text):
-            yield _excerpt(chunk, *found.span("term"))
+        for match in _TERM.finditer(chunk.text):
+            yield _excerpt(chunk, *match.span("term"))
 
 
 def _directive(block: Block) -> str:
-    found = _DIRECTIVE.match(block.text) if block.kind == "admonition" else None
-    return found[1].lower() if found else ""
+    match = _DIRECTIVE.match(block.text) if block.kind == "admonition" else None
+    return match[1].lower() if match else ""
 
 
 def _excerpt(chunk: Chunk, start: int, end: int) -> Excerpt:

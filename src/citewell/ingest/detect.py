@@ -1,4 +1,4 @@
-"""Which kind of book is this, and where does it end?"""
+"""Detect the format of a book, and restrict reads to its folders."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from citewell.domain import Book
 from citewell.errors import UnsupportedSource
-from citewell.ingest.formats.base import BookFormat, SourceFile, confined
+from citewell.ingest.formats.base import BookFormat, SourceFile, restrict_reads
 from citewell.ingest.formats.docusaurus.site import DocusaurusFormat
 from citewell.ingest.formats.epub import EpubFormat
 from citewell.ingest.formats.html.site import HtmlFormat
@@ -38,16 +38,16 @@ FORMATS: tuple[BookFormat, ...] = (
     MarkdownFormat(),
     VolumesFormat(),
 )
-"""Most particular first: every other book is also a folder of Markdown."""
-FORMAT_NAMES = tuple(reader.kind for reader in FORMATS)
+"""In order of detection, most specific first: most books are also folders of Markdown."""
+FORMAT_NAMES = tuple(book_format.kind for book_format in FORMATS)
 
 
-def find_format(root: Path, kind: str | None = None) -> BookFormat:
-    """Choose the reader for a folder or file, or take the one that is named.
+def detect_format(root: Path, kind: str | None = None) -> BookFormat:
+    """Return the format named `kind`, or detect the format of a folder or file.
 
     Raises:
-        UnsupportedSource: the path is missing, cannot be listed, or holds no book, or there is no
-            such kind.
+        UnsupportedSource: the path is missing, cannot be listed or holds no book, or the kind is
+            unknown.
     """
     if kind is not None and kind not in FORMAT_NAMES:
         raise UnsupportedSource(
@@ -58,11 +58,11 @@ def find_format(root: Path, kind: str | None = None) -> BookFormat:
             raise UnsupportedSource(f"{root} does not exist.")
         if root.is_dir() and next(root.iterdir(), None) is None:
             raise UnsupportedSource(f"{root} is an empty folder.")
-        # What a docs folder is may stand in the configuration above it.
-        with confined(root, root.resolve().parent):
-            for reader in FORMATS:
-                if reader.kind == kind or (kind is None and reader.recognises(root)):
-                    return reader
+        # The configuration of a docs folder may be in its parent.
+        with restrict_reads(root, root.resolve().parent):
+            for book_format in FORMATS:
+                if book_format.kind == kind or (kind is None and book_format.matches(root)):
+                    return book_format
     except OSError as error:
         raise UnsupportedSource(f"{root} cannot be read: {error.strerror}.") from error
     raise UnsupportedSource(
@@ -72,23 +72,27 @@ def find_format(root: Path, kind: str | None = None) -> BookFormat:
 
 
 @contextmanager
-def confine_reads(reader: BookFormat, root: Path, options: IngestOptions) -> Iterator[None]:
-    """Let nothing be read but the book's own folder and those that the options allow."""
-    with confined(root, reader.home(root), *options.allow):
+def restrict_reads_to_book(
+    book_format: BookFormat, root: Path, options: IngestOptions
+) -> Iterator[None]:
+    """Allow reads only below the book's folder and the folders in `options.allow`."""
+    with restrict_reads(root, book_format.book_folder(root), *options.allow):
         yield
 
 
-def list_files(reader: BookFormat, root: Path, options: IngestOptions) -> list[SourceFile]:
-    """Return every file whose bytes decide what the book says.
+def list_source_files(
+    book_format: BookFormat, root: Path, options: IngestOptions
+) -> list[SourceFile]:
+    """Return every file that the content of the book depends on.
 
     Raises:
-        UnsupportedSource: the book's configuration names a folder outside of it.
+        UnsupportedSource: the book's configuration names a folder outside the book.
     """
-    with confine_reads(reader, root, options):
-        return reader.files(root)
+    with restrict_reads_to_book(book_format, root, options):
+        return book_format.files(root)
 
 
-_BUILDERS = {
+_SITE_GENERATORS = {
     "VitePress": (".vitepress", "docs/.vitepress"),
     "Astro": tuple(f"astro.config.{end}" for end in ("mjs", "js", "ts", "mts")),
     "Hugo": ("hugo.toml", "hugo.yaml", "hugo.json", "config/_default", "archetypes"),
@@ -98,56 +102,56 @@ _BUILDERS = {
     "Nextra": ("theme.config.tsx", "theme.config.jsx"),
     "Eleventy": (".eleventy.js", "eleventy.config.js", "eleventy.config.mjs"),
 }
-"""Site generators whose addresses Citewell does not know, by files that only they need."""
-_SITES = ("docusaurus", "mdbook", "mkdocs", "sphinx", "notebooks", "hfdocs", "html", "markdown")
+"""Site generators whose URL scheme is unknown, with the files that identify them."""
+_KINDS_WITHOUT_URLS = ("jsonl", "epub", "pdf", "shelf")
 _FIX_HINTS = {
-    ".qmd": "Quarto: run `quarto render`, and ingest the folder with the HTML it makes",
-    ".rmd": "R Markdown: render it, and ingest the folder with the HTML it makes",
+    ".qmd": "Quarto: run `quarto render`, and ingest the folder with the generated HTML",
+    ".rmd": "R Markdown: render it, and ingest the folder with the generated HTML",
     ".adoc": "AsciiDoc: convert it to HTML with `asciidoctor`, and ingest that",
     ".asciidoc": "AsciiDoc: convert it to HTML with `asciidoctor`, and ingest that",
     ".docx": "Word: save it as PDF, or convert it with `pandoc book.docx -o book.md`",
     ".odt": "OpenDocument: save it as PDF, or convert it with `pandoc book.odt -o book.md`",
-    ".tex": "LaTeX: ingest the PDF it makes",
+    ".tex": "LaTeX: ingest the generated PDF",
     ".org": "Org mode: export it to Markdown or HTML, and ingest that",
     ".rst": "reStructuredText: add a `conf.py` or an `index.rst` with a `toctree`",
 }
 _SAMPLE_SIZE = 200
-"""How many folders are looked through for files of a known kind."""
+"""How many folders are searched for files of a known type."""
 
 
 def detect_site_generator(root: Path) -> str | None:
-    """Return the name of the site generator that a folder of Markdown is written for, if known."""
+    """Return the name of the site generator of a Markdown folder, if it is known."""
     if not root.is_dir():
         return None
     for folder in (root, root.resolve().parent):
-        for name, signs in _BUILDERS.items():
-            if any((folder / sign).exists() for sign in signs):
+        for name, marker_files in _SITE_GENERATORS.items():
+            if any((folder / marker).exists() for marker in marker_files):
                 return name
     return None
 
 
 def fix_hint(root: Path) -> str:
-    """Return what to do with files that Citewell cannot read, as the rest of a sentence."""
+    """Return advice on converting unsupported files, formatted to end a sentence."""
     folders = islice(os.walk(root), _SAMPLE_SIZE)
     names = [root.name] if root.is_file() else [n for *_, names in folders for n in names]
-    found = {Path(name).suffix.lower() for name in names}
-    return next((f" ({cure})" for ending, cure in _FIX_HINTS.items() if ending in found), "")
+    suffixes = {Path(name).suffix.lower() for name in names}
+    return next((f" ({hint})" for suffix, hint in _FIX_HINTS.items() if suffix in suffixes), "")
 
 
-def address_notes(book: Book, source: Path, options: IngestOptions) -> tuple[str, ...]:
-    """Return what is wrong with the addresses of a book's pages, and how to mend it."""
-    if book.kind not in _SITES or not book.pages:
+def url_notes(book: Book, source: Path, options: IngestOptions) -> tuple[str, ...]:
+    """Return what is wrong with the URLs of a book's pages, and how to fix it."""
+    if book.kind in _KINDS_WITHOUT_URLS or not book.pages:
         return ()
-    builder = detect_site_generator(source) if book.kind == "markdown" else None
-    if builder:
+    generator = detect_site_generator(source) if book.kind == "markdown" else None
+    if generator:
         return (
-            f"This is a site of {builder}, read as plain Markdown: its addresses are not those of"
-            f" the site. Build the site, and ingest the folder with the HTML.",
+            f"This {generator} site was read as plain Markdown, so links do not match the URLs of"
+            f" the built site. Build the site, and ingest the folder with the HTML.",
         )
     url = book.pages[0].url
     if urlsplit(url).netloc or options.site_url:
         return ()
     return (
         f"The book does not say where it is published, so links lead to {url} on the same host."
-        " Set CITEWELL_INGEST__SITE_URL to its address.",
+        " Set CITEWELL_INGEST__SITE_URL to its URL.",
     )

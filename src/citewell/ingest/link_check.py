@@ -1,7 +1,7 @@
-"""Links from one page of a book to another: which of them lead nowhere?
+"""Find broken links between the pages of a book, and drop unsafe ones.
 
-A link is followed by the path of the file it names and by the address it has on the built site,
-because authors write both. What leads out of the book is not looked at.
+A link is resolved both as a path to a source file and as a URL on the built site, because authors
+write both. Links that leave the book are not checked.
 """
 
 import re
@@ -12,7 +12,7 @@ from posixpath import commonpath, dirname, join, normpath
 from urllib.parse import unquote, urljoin, urlsplit
 
 from citewell.domain import Block, Book, BrokenLink, Page, Section, SkippedFile
-from citewell.ingest.formats.base import is_inside
+from citewell.ingest.formats.base import is_allowed_path
 from citewell.ingest.formats.time_limit import check_budget, skip_on_error
 from citewell.text.sanitize import is_harmful, is_web_address
 
@@ -24,69 +24,71 @@ _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*<?([^\s<>]+)>?", re.M)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1", re.M | re.S)
 _HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t]+(.+)$", re.M)
-_DEFINED = (
+_ID_DEFINITION = (
     # Attributes and options, attribute lists, MyST and rst targets, rows that a component links to.
     r"""\b(?:id|name|label)[ \t]*[=:]+[ \t]*[\\"']*|\{[^{}\n]*\#|^[ \t"]*\(|\.\.[ ]_|^\|[ \t]*`"""
 )
-_MADE = re.compile(r"[^\w-]|^_|^(?:user-content-)?(?:fn|fnref|footnote(?:-ref\w*)?)-")
+_GENERATED_ID = re.compile(r"[^\w-]|^_|^(?:user-content-)?(?:fn|fnref|footnote(?:-ref\w*)?)-")
 _MARKDOWN = (".md", ".mdx", ".markdown")
-_PAGES = (*_MARKDOWN, ".rst", ".ipynb", ".html", ".htm", ".xhtml")
-_WRITTEN = ("code", "math")
+_PAGE_SUFFIXES = (*_MARKDOWN, ".rst", ".ipynb", ".html", ".htm", ".xhtml")
+_VERBATIM = ("code", "math")
 
 
 @dataclass(slots=True)
 class _PageLookup:
-    """Every page of the book, by the ways a link can name it."""
+    """The pages of the book by source file and by URL."""
 
     files: dict[str, Page] = field(default_factory=dict)
-    addresses: dict[str, Page] = field(default_factory=dict)
-    tops: set[str] = field(default_factory=set)
-    """The first parts of the pages' addresses: what begins otherwise is another site."""
-    root: str = ""
-    """The folder that all pages stand in."""
+    urls: dict[str, Page] = field(default_factory=dict)
+    sections: set[str] = field(default_factory=set)
+    """Host and first path segment of the pages' URLs; any other is another site."""
+    common_folder: str = ""
+    """The innermost folder that contains all pages."""
 
 
 def find_broken_links(
     book: Book, files: Mapping[str, Path], skipped: list[SkippedFile] | None = None
 ) -> tuple[BrokenLink, ...]:
-    """Name the links to pages or headings of the book that it does not have.
+    """Return the links to pages or headings that the book does not have.
 
-    `files` are the sources of the pages, where they have files of their own. Pages whose links
-    take too long to follow are noted.
+    `files` maps page sources to their files, if they have any. Pages that exceed the time limit
+    are added to `skipped`.
     """
-    shelf = _index_pages(book)
-    found: dict[BrokenLink, None] = dict.fromkeys(book.broken_links)
+    lookup = _index_pages(book)
+    broken: dict[BrokenLink, None] = dict.fromkeys(book.broken_links)
     for page in book.pages:
-        missed: list[SkippedFile] = []
-        with skip_on_error(page.source, missed, "links"):
+        unchecked: list[SkippedFile] = []
+        with skip_on_error(page.source, unchecked, "links"):
             check_budget()
             for target in dict.fromkeys(_targets(page, files.get(page.source))):
-                if reason := _broken(page, target, shelf, files):
-                    found[BrokenLink(source=page.source, target=target, reason=reason)] = None
+                if reason := _why_broken(page, target, lookup, files):
+                    broken[BrokenLink(source=page.source, target=target, reason=reason)] = None
         if skipped is not None:
-            skipped += [replace(m, reason=f"its links are not checked: {m.reason}") for m in missed]
-    return tuple(found)
+            skipped += [
+                replace(s, reason=f"its links are not checked: {s.reason}") for s in unchecked
+            ]
+    return tuple(broken)
 
 
 def _index_pages(book: Book) -> _PageLookup:
     folders = [f"/{dirname(page.source)}" for page in book.pages]
-    shelf = _PageLookup(root=commonpath(folders)[1:] if folders else "")
+    lookup = _PageLookup(common_folder=commonpath(folders)[1:] if folders else "")
     for page in book.pages:
-        shelf.files[normpath(page.source)] = page
-        shelf.files.setdefault(_bare(normpath(page.source)), page)
-        shelf.addresses[_bare(page.url)] = page
-        shelf.tops.add(_top(page.url))
-    return shelf
+        lookup.files[normpath(page.source)] = page
+        lookup.files.setdefault(_canonical(normpath(page.source)), page)
+        lookup.urls[_canonical(page.url)] = page
+        lookup.sections.add(_site_section(page.url))
+    return lookup
 
 
-def _bare(address: str) -> str:
-    """Return an address or path without what sites add to it or leave out."""
-    address = unquote(address.partition("#")[0].partition("?")[0]).rstrip("/")
-    stem = next((address.removesuffix(end) for end in _PAGES if address.endswith(end)), address)
+def _canonical(url: str) -> str:
+    """Return a URL or path without query, page suffix, index name and trailing slash."""
+    url = unquote(url.partition("#")[0].partition("?")[0]).rstrip("/")
+    stem = next((url.removesuffix(end) for end in _PAGE_SUFFIXES if url.endswith(end)), url)
     return re.sub(r"(?:^|/)(?:index|README)$", "", stem)
 
 
-def _top(url: str) -> str:
+def _site_section(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.netloc}/{parts.path.strip('/').partition('/')[0]}"
 
@@ -94,81 +96,87 @@ def _top(url: str) -> str:
 def _targets(page: Page, file: Path | None) -> Iterator[str]:
     for section in page.sections:
         for block in section.blocks:
-            if block.kind not in _WRITTEN:
+            if block.kind not in _VERBATIM:
                 text = _IMAGE.sub("", _CODE.sub("", _FENCE.sub("", block.text)))
                 yield from _LINK.findall(text)
     if file and file.suffix in _MARKDOWN:
-        # Where a page keeps the targets of its links apart, they are no part of its text.
-        yield from _DEFINITION.findall(_FENCE.sub("", _raw(file)))
+        # Link reference definitions are not part of the page's blocks.
+        yield from _DEFINITION.findall(_FENCE.sub("", _read_source(file)))
 
 
-def _raw(file: Path) -> str:
+def _read_source(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace") if is_inside(file) else ""
+        return file.read_text("utf-8", "replace") if is_allowed_path(file) else ""
     except OSError:
         return ""
 
 
-def _broken(page: Page, target: str, shelf: _PageLookup, files: Mapping[str, Path]) -> str | None:
-    """Return why a link leads nowhere; `None` if it does not, or leads out of the book."""
+def _why_broken(
+    page: Page, target: str, lookup: _PageLookup, files: Mapping[str, Path]
+) -> str | None:
+    """Return why a link is broken; `None` if it is not or if it leaves the book."""
     path, _, anchor = target.partition("#")
-    found = _find(page, path, shelf) if path else page
-    if found is None:
-        return None if _leads_out(page, path, shelf) else "there is no such page"
+    target_page = _find_page(page, path, lookup) if path else page
+    if target_page is None:
+        return None if _is_external(page, path, lookup) else "there is no such page"
     anchor = unquote(anchor.partition(":~:")[0])
-    if not anchor or "page=" in anchor or _has_anchor(found, anchor, files.get(found.source)):
+    if not anchor or "page=" in anchor:
+        return None
+    if _has_anchor(target_page, anchor, files.get(target_page.source)):
         return None
     return "there is no such heading"
 
 
-def _find(page: Page, path: str, shelf: _PageLookup) -> Page | None:
+def _find_page(page: Page, path: str, lookup: _PageLookup) -> Page | None:
     scheme = urlsplit(path).scheme
     if not scheme and not path.startswith("//"):
-        named = unquote(path)
-        for folder in (dirname(page.source), shelf.root, ""):
-            below = normpath(join(folder, named.lstrip("/")))
-            if found := shelf.files.get(below) or shelf.files.get(_bare(below)):
-                return found
-    return shelf.addresses.get(_bare(urljoin(page.url, path)))
+        relative = unquote(path).lstrip("/")
+        for folder in (dirname(page.source), lookup.common_folder, ""):
+            file = normpath(join(folder, relative))
+            if match := lookup.files.get(file) or lookup.files.get(_canonical(file)):
+                return match
+    return lookup.urls.get(_canonical(urljoin(page.url, path)))
 
 
-def _leads_out(page: Page, path: str, shelf: _PageLookup) -> bool:
+def _is_external(page: Page, path: str, lookup: _PageLookup) -> bool:
     parts = urlsplit(path)
     suffix = Path(unquote(parts.path)).suffix
-    if suffix and suffix not in _PAGES and not re.fullmatch(r"\.\d.*", suffix):
-        return True  # a picture, a program, an archive
+    if suffix and suffix not in _PAGE_SUFFIXES and not re.fullmatch(r"\.\d.*", suffix):
+        return True  # an image, a program, an archive
     if parts.scheme or parts.netloc or path.startswith("/"):
-        return _top(urljoin(page.url, path)) not in shelf.tops or not parts.path.strip("/")
-    below = normpath(join(dirname(page.source), unquote(parts.path)))
-    return not f"{below}/".startswith(f"{shelf.root}/" if shelf.root else "") or below[:2] == ".."
+        return _site_section(
+            urljoin(page.url, path)
+        ) not in lookup.sections or not parts.path.strip("/")
+    file = normpath(join(dirname(page.source), unquote(parts.path)))
+    folder = f"{lookup.common_folder}/" if lookup.common_folder else ""
+    return not f"{file}/".startswith(folder) or file[:2] == ".."
 
 
 def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
     if page.ids is not None:
         return anchor in page.ids
-    # Only an id that a heading could have is missed where no heading has it: others, as those of
-    # footnotes, tabs and versions, are made by extensions and themes.
-    if _MADE.search(anchor) or any(section.anchor == anchor for section in page.sections):
+    # Ids of footnotes, tabs and versions come from extensions and themes and cannot be checked.
+    if _GENERATED_ID.search(anchor) or any(section.anchor == anchor for section in page.sections):
         return True
-    # A heading with no text of its own is in the paths of those below it.
-    wanted = _folded(anchor)
-    if any(_folded(heading) == wanted for s in page.sections for heading in s.path):
+    # A heading without text of its own occurs only in the paths of its subsections.
+    wanted = _letters_only(anchor)
+    if any(_letters_only(heading) == wanted for s in page.sections for heading in s.path):
         return True
     if file is None or not page.sections:
         return not page.sections
-    raw = _raw(file)
-    if any(_folded(heading) == wanted for heading in _HEADING.findall(raw)):
+    source = _read_source(file)
+    if any(_letters_only(heading) == wanted for heading in _HEADING.findall(source)):
         return True
-    written = rf"(?:{_DEFINED}){re.escape(anchor)}(?![\w-])"
-    return re.search(written, raw, re.M) is not None
+    definition = rf"(?:{_ID_DEFINITION}){re.escape(anchor)}(?![\w-])"
+    return re.search(definition, source, re.M) is not None
 
 
-def _folded(text: str) -> str:
+def _letters_only(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
 _TARGET = re.compile(
-    # Behind a label, or where a page keeps the targets of its links apart.
+    # In an inline link, or in a link reference definition.
     r"((?<!\\)\]\([ \t\n]{0,20}<?|^[ >\t]{0,20}\[[^\]\n]{1,500}\]:[ \t]{0,20}<?)"
     r"([^\s()<>]{1,4000}(?:\([^()\s]{0,1000}\)[^\s()<>]{0,1000}){0,20})",
     re.M,
@@ -177,17 +185,17 @@ _AUTOLINK = re.compile(r"<([a-z]{3,12}:[^\s<>]{1,4000})>", re.I)
 
 
 def drop_unsafe_links(book: Book) -> Book:
-    """Return the book without addresses that run scripts or open files; each is reported."""
+    """Drop links that would run scripts or open local files, and report each."""
     skipped: list[SkippedFile] = []
-    pages = tuple(_page(page, skipped) for page in book.pages)
+    pages = tuple(_drop_from_page(page, skipped) for page in book.pages)
     return replace(book, pages=pages, skipped=(*book.skipped, *dict.fromkeys(skipped)))
 
 
-def _page(page: Page, skipped: list[SkippedFile]) -> Page:
+def _drop_from_page(page: Page, skipped: list[SkippedFile]) -> Page:
     url = page.url
     if not is_web_address(url):
         url = ""
-        _report(page.source, "its address", page.url, skipped)
+        _report(page.source, "its URL", page.url, skipped)
 
     def text(block: Block) -> Block:
         if block.kind in ("code", "math") or ":" not in block.text:
@@ -205,22 +213,22 @@ def _page(page: Page, skipped: list[SkippedFile]) -> Page:
 
 
 def _drop_unsafe(text: str, source: str, skipped: list[SkippedFile]) -> str:
-    def target(found: re.Match[str]) -> str:
-        if not is_harmful(found[2]):
-            return found[0]
-        _report(source, "a link", found[2], skipped)
-        return found[1]
+    def target(match: re.Match[str]) -> str:
+        if not is_harmful(match[2]):
+            return match[0]
+        _report(source, "a link", match[2], skipped)
+        return match[1]
 
-    def autolink(found: re.Match[str]) -> str:
-        if not is_harmful(found[1]):
-            return found[0]
-        _report(source, "a link", found[1], skipped)
-        return f"`{found[1]}`"
+    def autolink(match: re.Match[str]) -> str:
+        if not is_harmful(match[1]):
+            return match[0]
+        _report(source, "a link", match[1], skipped)
+        return f"`{match[1]}`"
 
     return _AUTOLINK.sub(autolink, _TARGET.sub(target, text))
 
 
-def _report(source: str, what: str, address: str, skipped: list[SkippedFile]) -> None:
-    short = address if len(address) <= 40 else f"{address[:40]}…"  # noqa: PLR2004
-    reason = f"{what} is not one that a web page can have: {short}"
+def _report(source: str, subject: str, url: str, skipped: list[SkippedFile]) -> None:
+    short = url if len(url) <= 40 else f"{url[:40]}…"  # noqa: PLR2004
+    reason = f"{subject} is not a web address: {short}"
     skipped.append(SkippedFile(source=source, reason=reason, failed=False))

@@ -1,4 +1,4 @@
-"""Read, chunk, embed, write: only what changed, and all of it or nothing."""
+"""Ingest a book: read, chunk, embed and publish, incrementally and atomically."""
 
 import re
 from collections import deque
@@ -16,58 +16,55 @@ from citewell.errors import EmptyBook
 from citewell.index.integrity import is_intact
 from citewell.index.revision import Manifest, current_revision, read_chunks, read_manifest
 from citewell.index.vectors import VectorStore
-from citewell.ingest.process import read_steps
-from citewell.ingest.report import (
-    Changes,
-    DuplicateFinder,
-    IngestReport,
-    PageDigests,
-    compare,
-    read_report,
-)
-from citewell.ingest.staging import (
-    StagedRevision,
-    build_index,
-    check_disk_space,
-    check_name,
-    disk_errors,
-    lock_book,
-    new_staging_folder,
-    publish,
-)
-from citewell.ingest.steps import (
+from citewell.ingest.reader import (
     BookFinished,
     BookOpened,
     Fingerprint,
     IngestJob,
     PageChunked,
-    Step,
+    ReadEvent,
 )
+from citewell.ingest.report import (
+    Changes,
+    DuplicateFinder,
+    IngestReport,
+    PageHashes,
+    compare_pages,
+    read_report,
+)
+from citewell.ingest.staging import (
+    StagedRevision,
+    build_index,
+    check_book_name,
+    check_disk_space,
+    disk_errors,
+    lock_book,
+    new_staging_folder,
+    publish,
+)
+from citewell.ingest.subprocess_reader import read_in_subprocess
 from citewell.options import IngestOptions
 from citewell.ports import Embedder, Vectors
 from citewell.text.plain_text import replace_lone_surrogates
 
 BATCH = 32
-_S = TypeVar("_S", bound=Step)
+_E = TypeVar("_E", bound=ReadEvent)
 Stage = Literal["read", "embed", "write"]
 Progress = Callable[[Stage, int, int], None]
-"""Called with the stage, how much of it is done, and how much there is.
-
-Embedding is counted in characters: what is left of them says how long it will take.
-"""
+"""Called with the stage, the amount done and the total; for `embed`, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PreviousRevision:
-    """What the last revision says, to find out what is new."""
+    """What is compared between the last revision and the new one."""
 
-    dates: dict[str, tuple[str, datetime]] = field(default_factory=dict)
-    """Chunk to the hash of its text and when it was made."""
-    marks: PageDigests = field(default_factory=PageDigests)
+    processed: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    """Chunk id to content hash and `processed_at`."""
+    page_hashes: PageHashes = field(default_factory=PageHashes)
 
 
 def book_name(source: Path) -> str:
-    """Make a book's name from its folder or file."""
+    """Return the default name of a book: a slug of its folder or file name."""
     stem = source.resolve().stem if source.is_file() else source.resolve().name
     return re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")[:63] or "book"
 
@@ -82,41 +79,41 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
     options: IngestOptions | None = None,
     progress: Progress = lambda *_: None,
 ) -> IngestReport:
-    """Bring the book's index up to date with its source.
+    """Update the index of a book from its source.
 
-    Readers keep the old revision until the new one is complete. A run that was interrupted goes on
-    where it stopped.
+    Queries use the old revision until the new one is complete. Embeddings of an interrupted run are
+    reused.
 
     Raises:
         IngestError: nothing was changed; the message names the file or setting.
     """
-    begun = perf_counter()
-    name = check_name(book or book_name(source))
+    started = perf_counter()
+    name = check_book_name(book or book_name(source))
     folder = library / name
     job = _job(source, name, format, options or IngestOptions(), embedder)
-    with closing(read_steps(job, embedder.count_tokens)) as steps:
-        # What is no book is said before anything is written.
-        fingerprint = _next(steps, Fingerprint).value
+    with closing(read_in_subprocess(job, embedder.count_tokens)) as events:
+        # Raises for an unsupported source before anything is written.
+        fingerprint = _next(events, Fingerprint).value
         with disk_errors(library), lock_book(folder, name):
-            if known := _unchanged(folder, fingerprint):
-                return replace(known, seconds=perf_counter() - begun)
-            title = _next(steps, BookOpened).title
+            if current_report := _report_if_unchanged(folder, fingerprint):
+                return replace(current_report, seconds=perf_counter() - started)
+            title = _next(events, BookOpened).title
             with StagedRevision(
                 new_staging_folder(folder), name, embedder=embedder.id, title=title
-            ) as draft:
-                report = _write_chunks(steps, draft, _load_previous(folder))
+            ) as staged:
+                report = _stage_chunks(events, staged, _load_previous(folder))
                 progress("read", report.pages, report.pages)
-                if not draft.keys:
-                    raise EmptyBook(f"{source} holds no text{_because(report)}.")
-                check_disk_space(folder, draft.sizes, embedder.width)
+                if not staged.vector_keys:
+                    raise EmptyBook(f"{source} holds no text{_first_failure(report)}.")
+                check_disk_space(folder, staged.sizes, embedder.width)
                 with VectorStore(folder / "embeddings.db") as store:
-                    embedded = _embed(draft, store, embedder, progress)
+                    embedded = _embed_missing(staged, store, embedder, progress)
                     progress("write", 0, 1)
-                    build_index(draft, map(store.read, draft.keys), embedder.width)
-                    report = replace(report, embedded=embedded, seconds=perf_counter() - begun)
-                    manifest = _manifest(report, source, draft, embedder, fingerprint)
-                    publish(folder, draft, manifest, report)
-                    store.keep_only(draft.keys)
+                    build_index(staged, map(store.read, staged.vector_keys), embedder.width)
+                    report = replace(report, embedded=embedded, seconds=perf_counter() - started)
+                    manifest = _manifest(report, source, staged, embedder, fingerprint)
+                    publish(folder, staged, manifest, report)
+                    store.keep_only(staged.vector_keys)
             progress("write", 1, 1)
             return report
 
@@ -125,7 +122,7 @@ def _job(
     source: Path, book: str, kind: str | None, options: IngestOptions, embedder: Embedder
 ) -> IngestJob:
     return IngestJob(
-        folder=Path.cwd(),
+        working_folder=Path.cwd(),
         source=source,
         kind=kind,
         options=options,
@@ -135,14 +132,14 @@ def _job(
     )
 
 
-def _next(steps: Iterator[Step], kind: type[_S]) -> _S:
-    step = next(steps)
-    assert isinstance(step, kind)
-    return step
+def _next(events: Iterator[ReadEvent], kind: type[_E]) -> _E:
+    event = next(events)
+    assert isinstance(event, kind)
+    return event
 
 
-def _unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
-    """Return the report of the current revision if there is nothing to do."""
+def _report_if_unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
+    """Return the report of the current revision if it is up to date and intact."""
     current = current_revision(folder)
     manifest = read_manifest(current) if current else None
     if not current or not manifest or manifest.fingerprint != fingerprint:
@@ -154,95 +151,91 @@ def _unchanged(folder: Path, fingerprint: str) -> IngestReport | None:
 
 
 def _load_previous(folder: Path) -> _PreviousRevision:
-    before = _PreviousRevision()
+    previous = _PreviousRevision()
     current = current_revision(folder)
     for chunk in read_chunks(current) if current else ():
-        before.dates[chunk.id] = (chunk.content_hash, chunk.processed_at)
-        before.marks.add(chunk)
-    return before
+        previous.processed[chunk.id] = (chunk.content_hash, chunk.processed_at)
+        previous.page_hashes.add(chunk)
+    return previous
 
 
-def _write_chunks(
-    steps: Iterator[Step], draft: StagedRevision, before: _PreviousRevision
+def _stage_chunks(
+    events: Iterator[ReadEvent], staged: StagedRevision, previous: _PreviousRevision
 ) -> IngestReport:
-    """Write the book's chunks into the draft, and say what was noticed on the way."""
-    marks, repeats = PageDigests(), DuplicateFinder()
-    last: Step | None = None
-    for last in steps:
-        for chunk in last.chunks if isinstance(last, PageChunked) else ():
-            draft.add(_keep_date(chunk, before))
-            marks.add(chunk)
-            repeats.add(chunk)
-    assert isinstance(last, BookFinished)
+    """Write the book's chunks into the staged revision, and return the report."""
+    page_hashes, duplicates = PageHashes(), DuplicateFinder()
+    event: ReadEvent | None = None
+    for event in events:
+        for chunk in event.chunks if isinstance(event, PageChunked) else ():
+            staged.add(_keep_date(chunk, previous))
+            page_hashes.add(chunk)
+            duplicates.add(chunk)
+    assert isinstance(event, BookFinished)
     return IngestReport(
-        book=draft.book,
-        title=draft.title,
-        kind=last.kind,
-        revision=draft.revision,
-        pages=last.pages,
-        sections=last.sections,
-        chunks=len(draft.keys),
-        tokens=draft.tokens,
+        book=staged.book,
+        title=staged.title,
+        kind=event.kind,
+        revision=staged.revision,
+        pages=event.pages,
+        sections=event.sections,
+        chunks=len(staged.vector_keys),
+        tokens=staged.tokens,
         embedded=0,
         seconds=0.0,
         changed=True,
-        changes=compare(before.marks.found(), marks.found()),
-        skipped=last.skipped,
-        broken_links=last.broken_links,
-        empty_pages=last.empty_pages,
-        duplicates=repeats.found(),
-        notes=last.notes,
+        changes=compare_pages(previous.page_hashes.by_page, page_hashes.by_page),
+        skipped=event.skipped,
+        broken_links=event.broken_links,
+        empty_pages=event.empty_pages,
+        duplicates=duplicates.duplicates(),
+        notes=event.notes,
     )
 
 
-def _keep_date(chunk: Chunk, before: _PreviousRevision) -> Chunk:
-    """Let a chunk that did not change keep its date."""
-    text, date = before.dates.get(chunk.id, ("", chunk.processed_at))
-    return replace(chunk, processed_at=date) if text == chunk.content_hash else chunk
+def _keep_date(chunk: Chunk, previous: _PreviousRevision) -> Chunk:
+    """Keep the date of a chunk that did not change."""
+    content_hash, date = previous.processed.get(chunk.id, ("", chunk.processed_at))
+    return replace(chunk, processed_at=date) if content_hash == chunk.content_hash else chunk
 
 
-def _embed(
-    draft: StagedRevision, store: VectorStore, embedder: Embedder, progress: Progress
+def _embed_missing(
+    staged: StagedRevision, store: VectorStore, embedder: Embedder, progress: Progress
 ) -> int:
-    """Put the vectors that are missing into the store, and give their number."""
-    missing = _missing(draft.keys, store.known())
-    # Longest first: the estimate shown is then never too good.
-    missing.sort(key=lambda place: -draft.sizes[place])
+    """Embed the chunks whose vectors are not in the store; return their number."""
+    known = store.known()
+    first_with_key: dict[bytes, int] = {}
+    for index, key in enumerate(staged.vector_keys):
+        if key not in known:
+            first_with_key.setdefault(key, index)
+    # Longest first, so that the time estimate is never too optimistic.
+    missing = sorted(first_with_key.values(), key=lambda index: -staged.sizes[index])
     batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
-    done, total = 0, sum(draft.sizes[place] for place in missing)
+    done, total = 0, sum(staged.sizes[index] for index in missing)
     progress("embed", done, total)
-    for batch, vectors in _embed_batches(batches, draft, embedder):
-        store.add([draft.keys[place] for place in batch], vectors)
-        done += sum(draft.sizes[place] for place in batch)
+    for batch, vectors in _embed_batches(batches, staged, embedder):
+        store.add([staged.vector_keys[index] for index in batch], vectors)
+        done += sum(staged.sizes[index] for index in batch)
         progress("embed", done, total)
     return len(missing)
 
 
 def _embed_batches(
-    batches: list[list[int]], draft: StagedRevision, embedder: Embedder
+    batches: list[list[int]], staged: StagedRevision, embedder: Embedder
 ) -> Iterator[tuple[list[int], Vectors]]:
-    """Embed batch by batch, the next one begun before this one ends, so that no core waits."""
+    """Yield each batch with its vectors; two batches run at a time to keep all cores busy."""
     with ThreadPoolExecutor(2) as pool:
-        begun: deque[tuple[list[int], Future[Vectors]]] = deque()
+        running: deque[tuple[list[int], Future[Vectors]]] = deque()
         for batch in batches:
-            begun.append((batch, pool.submit(embedder.embed_passages, draft.texts(batch))))
-            if len(begun) > 1:
-                first, vectors = begun.popleft()
+            running.append((batch, pool.submit(embedder.embed_passages, staged.texts(batch))))
+            if len(running) > 1:
+                first, vectors = running.popleft()
                 yield first, vectors.result()
-        for last, vectors in begun:
+        for last, vectors in running:
             yield last, vectors.result()
 
 
-def _missing(keys: list[bytes], known: set[bytes]) -> list[int]:
-    first: dict[bytes, int] = {}
-    for place, key in enumerate(keys):
-        if key not in known:
-            first.setdefault(key, place)
-    return list(first.values())
-
-
 def _manifest(
-    report: IngestReport, source: Path, draft: StagedRevision, embedder: Embedder, fingerprint: str
+    report: IngestReport, source: Path, staged: StagedRevision, embedder: Embedder, fingerprint: str
 ) -> Manifest:
     return Manifest(
         book=report.book,
@@ -256,12 +249,12 @@ def _manifest(
         chunks=report.chunks,
         pages=report.pages,
         tokens=report.tokens,
-        average_length=draft.average_length,
+        average_length=staged.average_length,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def _because(report: IngestReport) -> str:
+def _first_failure(report: IngestReport) -> str:
     failed = [skip for skip in report.skipped if skip.failed]
     if not failed:
         return ""

@@ -1,4 +1,4 @@
-"""What an ingest did and what it noticed; kept with the revision it made."""
+"""The report of an ingest, stored with the revision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,25 +7,25 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from citewell.domain import Book, BrokenLink, Chunk, SkippedFile
+from citewell.domain import BrokenLink, Chunk, SkippedFile
 
-SHORT = 80
-"""Characters below which repeated passages are no surprise: "See also", a lone import."""
+MIN_DUPLICATE_CHARS = 80
+"""Shorter repeated passages are expected: "See also", a single import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """A passage that stands in the book more than once."""
+    """A passage that occurs more than once in the book."""
 
     text: str
-    """How it begins."""
+    """Its beginning."""
     places: tuple[str, ...]
-    """The pages it stands on, once for each time."""
+    """The page of each occurrence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """Pages that differ from the last revision."""
+    """Pages that differ from the previous revision."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """What an ingest did."""
+    """What an ingest did and found."""
 
     book: str
     title: str
@@ -53,20 +53,20 @@ class IngestReport:
     empty_pages: tuple[str, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     notes: tuple[str, ...] = ()
-    """What the author should know besides: an address that cannot be right, say."""
+    """Other advice for the author, such as on a wrong site URL."""
 
     @property
     def failed(self) -> int:
-        """How many pages or files should have been read and were not."""
+        """The number of pages and files that could not be read."""
         return sum(skip.failed for skip in self.skipped)
 
 
-_STORED = TypeAdapter(IngestReport)
+_ADAPTER = TypeAdapter(IngestReport)
 
 
 def report_to_json(report: IngestReport) -> str:
-    """Return the report for machines."""
-    return _STORED.dump_json(report, indent=1).decode()
+    """Return the report as JSON."""
+    return _ADAPTER.dump_json(report, indent=1).decode()
 
 
 def write_report(folder: Path, report: IngestReport) -> None:
@@ -75,12 +75,12 @@ def write_report(folder: Path, report: IngestReport) -> None:
 
 
 def parse_report(data: bytes) -> IngestReport:
-    """Read a report back.
+    """Parse a report from JSON.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the data is not a report.
     """
-    return _STORED.validate_json(data)
+    return _ADAPTER.validate_json(data)
 
 
 def read_report(folder: Path) -> IngestReport | None:
@@ -93,53 +93,47 @@ def read_report(folder: Path) -> IngestReport | None:
 
 @dataclass(slots=True)
 class DuplicateFinder:
-    """Notices passages that stand in the book more than once."""
+    """Finds passages that occur more than once in the book."""
 
     _places: dict[str, list[str]] = field(default_factory=dict)
     _starts: dict[str, str] = field(default_factory=dict)
 
     def add(self, chunk: Chunk) -> None:
-        """Look at one passage."""
-        if len(chunk.text) >= SHORT:
+        """Record a passage."""
+        if len(chunk.text) >= MIN_DUPLICATE_CHARS:
             places = self._places.setdefault(chunk.content_hash, [])
             places.append(chunk.source_file)
             if len(places) > 1:
-                self._starts.setdefault(chunk.content_hash, " ".join(chunk.text.split())[:SHORT])
+                self._starts.setdefault(
+                    chunk.content_hash, " ".join(chunk.text.split())[:MIN_DUPLICATE_CHARS]
+                )
 
-    def found(self) -> tuple[Duplicate, ...]:
-        """Return them, in the order of the book."""
+    def duplicates(self) -> tuple[Duplicate, ...]:
+        """Return the repeated passages in reading order."""
         return tuple(
-            Duplicate(text=self._starts[name], places=tuple(places))
-            for name, places in self._places.items()
+            Duplicate(text=self._starts[content_hash], places=tuple(places))
+            for content_hash, places in self._places.items()
             if len(places) > 1
         )
 
 
-class PageDigests:
-    """Names what each page says, so that two revisions can be compared without their text."""
+class PageHashes:
+    """A hash of each page, to compare two revisions without their text."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self.by_page: dict[str, str] = {}
 
     def add(self, chunk: Chunk) -> None:
-        """Take in the next passage of the book."""
-        said = (self._said.get(chunk.source_file, ""), chunk.content_hash, chunk.url, chunk.path)
-        self._said[chunk.source_file] = sha256(repr(said).encode()).hexdigest()
-
-    def found(self) -> dict[str, str]:
-        """Return a name for what each page says."""
-        return self._said
+        """Add the next passage of the book."""
+        page = chunk.source_file
+        content = (self.by_page.get(page, ""), chunk.content_hash, chunk.url, chunk.path)
+        self.by_page[page] = sha256(repr(content).encode()).hexdigest()
 
 
-def empty_pages(book: Book) -> tuple[str, ...]:
-    """Name the pages that were read and hold no text."""
-    return tuple(page.source for page in book.pages if not page.sections)
-
-
-def compare(old: Mapping[str, str], new: Mapping[str, str]) -> Changes:
-    """Return which pages are new, other or gone; each is given with a name for what it says."""
+def compare_pages(old: Mapping[str, str], new: Mapping[str, str]) -> Changes:
+    """Compare the page hashes of two revisions."""
     return Changes(
-        added=tuple(name for name in new if name not in old),
-        changed=tuple(name for name, said in new.items() if old.get(name, said) != said),
-        removed=tuple(name for name in old if name not in new),
+        added=tuple(page for page in new if page not in old),
+        changed=tuple(page for page, digest in new.items() if old.get(page, digest) != digest),
+        removed=tuple(page for page in old if page not in new),
     )

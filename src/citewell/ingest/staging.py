@@ -1,4 +1,4 @@
-"""A finished draft becomes what readers see: in one step, under a lock, or not at all."""
+"""Stage a new revision of a book, and publish it atomically under a lock."""
 
 import errno
 import fcntl
@@ -51,25 +51,24 @@ from citewell.text.vocabulary import Vocabulary, VocabularyCounts
 
 
 class StagedRevision:
-    """The chunks of a new revision, written one by one and read back at will."""
+    """The chunks of a new revision, written one by one, with random access."""
 
     def __init__(self, folder: Path, book: str, *, embedder: str, title: str) -> None:
-        """Begin `chunks.jsonl` in a new folder."""
         folder.mkdir(parents=True)
         self.folder = folder
         self.book = book
         self.title = title
-        self.keys: list[Key] = []
-        """Name the vector of each chunk."""
+        self.vector_keys: list[Key] = []
+        """The key of each chunk's vector in the `VectorStore`."""
         self.sizes = array("L")
-        """How much there is to embed of each chunk, in characters."""
+        """The characters to embed of each chunk."""
         self.tokens = 0
         self._terms = 0
         self._frequency: dict[str, int] = {}
         self._vocabulary = VocabularyCounts()
-        self._starts = array("Q")
+        self._offsets = array("Q")
         self._embedder = embedder
-        self._said = hashlib.sha256(f"{INDEX_FORMAT} {embedder} {title}".encode())
+        self._digest = hashlib.sha256(f"{INDEX_FORMAT} {embedder} {title}".encode())
         self._file = (folder / "chunks.jsonl").open("w+b")
 
     def __enter__(self) -> Self:
@@ -85,18 +84,18 @@ class StagedRevision:
 
     @property
     def revision(self) -> str:
-        """The name of what was said: equal chunks from the same embedder, equal name."""
-        return self._said.hexdigest()[:16]
+        """A hash of the content: equal chunks and embedder give an equal revision."""
+        return self._digest.hexdigest()[:16]
 
     @property
     def average_length(self) -> float:
-        """The mean number of terms."""
-        return self._terms / len(self.keys) if self.keys else 0.0
+        """The mean number of terms per chunk."""
+        return self._terms / len(self.vector_keys) if self.vector_keys else 0.0
 
     @property
     def statistics(self) -> TermStatistics:
-        """In how many chunks each term occurs."""
-        return TermStatistics(len(self.keys), self._frequency)
+        """The document frequency of each term."""
+        return TermStatistics(len(self.vector_keys), self._frequency)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -106,46 +105,46 @@ class StagedRevision:
     def add(self, chunk: Chunk) -> None:
         """Write one chunk."""
         stored = {"id": chunk.id} | chunk_to_json(chunk)
-        self._starts.append(self._file.tell())
+        self._offsets.append(self._file.tell())
         self._file.write(json.dumps(stored, ensure_ascii=False).encode() + b"\n")
-        self._said.update(json.dumps(stored | {"processed_at": ""}, sort_keys=True).encode())
+        self._digest.update(json.dumps(stored | {"processed_at": ""}, sort_keys=True).encode())
         text = embedding_text(chunk)
-        self.keys.append(vector_key(self._embedder, text))
+        self.vector_keys.append(vector_key(self._embedder, text))
         self.sizes.append(len(text))
         self.tokens += chunk.token_count
         self._vocabulary.add(text)
-        found = terms(text)
-        self._terms += len(found)
-        for term in set(found):
+        chunk_terms = terms(text)
+        self._terms += len(chunk_terms)
+        for term in set(chunk_terms):
             self._frequency[term] = self._frequency.get(term, 0) + 1
 
-    def texts(self, places: Sequence[int]) -> list[str]:
-        """Return what the embedder sees of some chunks."""
-        return [embedding_text(self._read(place)) for place in places]
+    def texts(self, indexes: Sequence[int]) -> list[str]:
+        """Return the embedding texts of the chunks with these indexes."""
+        return [embedding_text(self._read(index)) for index in indexes]
 
     def entries(self) -> Iterator[tuple[Chunk, str]]:
-        """Yield every chunk and the text it is found by."""
+        """Yield every chunk with its embedding text."""
         self._file.flush()
         for chunk in read_chunks(self.folder):
             yield chunk, embedding_text(chunk)
 
-    def _read(self, place: int) -> Chunk:
-        self._file.seek(self._starts[place])
+    def _read(self, index: int) -> Chunk:
+        self._file.seek(self._offsets[index])
         data = json.loads(self._file.readline())
         return chunk_from_json(data["id"], data)
 
 
 MIN_FREE_BYTES = 64_000_000
-"""Bytes the smallest index may take on a disk that does not keep files sparse."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The size of the smallest index on a file system without sparse files."""
+_DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")
 
 
-def check_name(name: str) -> str:
-    """Return the name back if a book can have it.
+def check_book_name(name: str) -> str:
+    """Return the name if it is a valid book name.
 
     Raises:
-        BadRequest: it cannot be the name of a folder everywhere.
+        BadRequest: it is not portable as a folder name.
     """
     if not _NAME.match(name):
         raise BadRequest(f"{name!r} is not a book name: use a-z, 0-9, '.', '_' and '-'.")
@@ -153,46 +152,46 @@ def check_name(name: str) -> str:
 
 
 def new_staging_folder(folder: Path) -> Path:
-    """Return the place for a new revision of a book; what an earlier try left there is gone."""
-    place = folder / "revisions" / "new"
-    shutil.rmtree(place, ignore_errors=True)
-    return place
+    """Return the path for a new revision of a book; delete the remains of an interrupted ingest."""
+    staging_folder = folder / "revisions" / "new"
+    shutil.rmtree(staging_folder, ignore_errors=True)
+    return staging_folder
 
 
-def build_index(draft: StagedRevision, vectors: Iterable[Vectors], width: int) -> None:
-    """Build the index of a draft from the vectors of its chunks, in their order."""
+def build_index(staged: StagedRevision, vectors: Iterable[Vectors], width: int) -> None:
+    """Build the index of a staged revision; the vectors are in the order of its chunks."""
     entries = (
         (chunk, text, vector)
-        for (chunk, text), vector in zip(draft.entries(), vectors, strict=True)
+        for (chunk, text), vector in zip(staged.entries(), vectors, strict=True)
     )
-    build_shard(draft.folder / "shard", entries, width=width, average=draft.average_length)
-    write_statistics(draft.folder, draft.statistics)
-    write_vocabulary(draft.folder, draft.vocabulary)
-    write_contents(draft.folder, build_contents(draft.title, list(read_chunks(draft.folder))))
-    record_checksums(draft.folder)
+    build_shard(staged.folder / "shard", entries, width=width, average=staged.average_length)
+    write_statistics(staged.folder, staged.statistics)
+    write_vocabulary(staged.folder, staged.vocabulary)
+    write_contents(staged.folder, build_contents(staged.title, list(read_chunks(staged.folder))))
+    record_checksums(staged.folder)
 
 
-def publish(folder: Path, draft: StagedRevision, manifest: Manifest, report: IngestReport) -> None:
-    """Make a draft whose index is built the revision that readers use."""
-    new = draft.folder
+def publish(folder: Path, staged: StagedRevision, manifest: Manifest, report: IngestReport) -> None:
+    """Make a staged revision with its index the current one."""
+    new = staged.folder
     write_report(new, report)
     write_manifest(new, manifest)
-    before = current_revision(folder)
-    if before and _has_revision(before, manifest.revision) and is_intact(before):
-        # Same content, and in use: only what it was made from is said anew.
+    previous = current_revision(folder)
+    if previous and _has_revision(previous, manifest.revision) and is_intact(previous):
+        # The content is unchanged and in use: update only the metadata.
         for name in ("report.json", "manifest.json"):
-            (new / name).replace(before / name)
-        target = before
+            (new / name).replace(previous / name)
+        target = previous
     else:
-        # A damaged revision of the same name stays until readers are sent to the new one.
+        # A damaged revision of the same name stays until the new one is current.
         names = (manifest.revision, f"{manifest.revision}.again")
-        target = next(new.with_name(n) for n in names if new.with_name(n) != before)
+        target = next(new.with_name(n) for n in names if new.with_name(n) != previous)
         shutil.rmtree(target, ignore_errors=True)
         new.rename(target)
     set_current(folder, target.name)
-    # The last revision stays, for readers that were about to open it.
+    # Keep the previous revision for processes that are about to open it.
     for other in (folder / "revisions").iterdir():
-        if other not in (target, before):
+        if other not in (target, previous):
             shutil.rmtree(other, ignore_errors=True)
 
 
@@ -202,32 +201,34 @@ def _has_revision(folder: Path, revision: str) -> bool:
 
 
 def remove_book(library: Path, name: str) -> int:
-    """Delete a book's index, every revision and vector of it, and give the bytes that were freed.
+    """Delete all revisions and vectors of a book, and return the number of bytes freed.
 
     Raises:
-        UnknownBook: there is nothing of that name.
+        UnknownBook: there is no book of that name.
     """
-    folder = library / check_name(name)
+    folder = library / check_book_name(name)
     if not folder.is_dir():
         raise UnknownBook(f"There is no book {name!r}.")
     with disk_errors(library), lock_book(folder, name):
         freed = size_on_disk(folder)
-        # From here on it is unknown to readers, even if deleting the rest fails.
+        # Unpublish first, so that the book is gone even if deleting the rest fails.
         (folder / "current").unlink(missing_ok=True)
         shutil.rmtree(folder)
     return freed
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the bytes that a folder takes on disk; holes in the engine's files take none."""
+    """Return the bytes allocated on disk; the engine's files are sparse."""
     return sum(512 * path.lstat().st_blocks for path in folder.rglob("*"))
 
 
 def check_disk_space(folder: Path, sizes: Iterable[int], width: int) -> None:
-    """Refuse in time: the engine maps its files, and a mapped write to a full disk is fatal.
+    """Check that texts of these sizes and their vectors fit on the disk.
+
+    The engine maps its files into memory, and a mapped write to a full disk kills the process.
 
     Raises:
-        DiskFull: texts of those sizes, with their vectors, would not fit.
+        DiskFull: they do not fit.
     """
     need = MIN_FREE_BYTES + sum(10 * size + 12 * width for size in sizes)
     free = shutil.disk_usage(folder).free
@@ -240,10 +241,10 @@ def check_disk_space(folder: Path, sizes: Iterable[int], width: int) -> None:
 
 @contextmanager
 def lock_book(folder: Path, name: str) -> Iterator[None]:
-    """Keep other processes from changing the book.
+    """Lock the book against changes by other processes.
 
     Raises:
-        BookBusy: another process is doing so.
+        BookBusy: another process holds the lock.
     """
     make_private(folder)
     with (folder / "lock").open("w") as lock:
@@ -256,15 +257,15 @@ def lock_book(folder: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def disk_errors(library: Path) -> Iterator[None]:
-    """Return one sentence: the disk is full or cannot be written."""
+    """Turn errors of the disk and the index files into `DiskFull`."""
     try:
         yield
     except (IndexUnreachable, RevisionGone):
-        raise  # of a server, not of this disk
+        raise  # from a server, not from this disk
     except (sqlite3.DatabaseError, IndexUnavailable) as error:
-        why = error.__cause__ or error
-        raise DiskFull(f"The index cannot be written to {library}: {why}.") from error
+        cause = error.__cause__ or error
+        raise DiskFull(f"The index cannot be written to {library}: {cause}.") from error
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in _DISK_FULL_ERRNOS:
             raise DiskFull(f"There is no space left in {library}.") from error
         raise DiskFull(f"{library} cannot be written: {error.strerror}.") from error

@@ -1,8 +1,8 @@
-"""Books on a server that several hosts read: put there whole, or taken from there.
+"""Push books to a Qdrant server that several hosts share, and pull them from it.
 
-A host that ingests works in its own data folder, as without a server, and then puts the finished
-revision there. What another host has put there meanwhile it takes first, so that only what changed
-is embedded, wherever the last ingest ran.
+A host ingests into its own data folder, as it does without a server, and pushes the finished
+revision. Before, it pulls a newer revision from the server, so that only changes are embedded,
+whichever host ran the last ingest.
 """
 
 import json
@@ -36,8 +36,8 @@ from citewell.ingest.report import IngestReport, parse_report
 from citewell.ingest.staging import (
     StagedRevision,
     build_index,
+    check_book_name,
     check_disk_space,
-    check_name,
     disk_errors,
     lock_book,
     new_staging_folder,
@@ -46,20 +46,20 @@ from citewell.ingest.staging import (
 )
 from citewell.ports import Vectors
 
-PARTS = ("manifest", "report", "contents", "terms", "vocabulary")
-ORDER = "order"
-"""The ids of the passages as they stand in the book, a line each."""
+METADATA_FILES = ("manifest", "report", "contents", "terms", "vocabulary")
+CHUNK_ORDER = "order"
+"""The chunk ids in reading order, one per line."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """A revision that is now the same in both places."""
+    """A revision that is now the same on the server and on this host."""
 
     book: str
     revision: str
     passages: int
     checksum: str
-    """Of every passage with its vector, as the receiving side gave them back."""
+    """Of every passage and its vector, as read back from the receiving side."""
 
 
 def ingest_shared(
@@ -69,8 +69,8 @@ def ingest_shared(
     embedder: str,
     ingest: Callable[[], IngestReport],
 ) -> IngestReport:
-    """Take the newest revision from the server, ingest, and put the result there."""
-    with suppress(IndexMismatch):  # made anew with another embedder, nothing of it is of use
+    """Pull the newest revision from the server, ingest, and push the result."""
+    with suppress(IndexMismatch):  # vectors of another embedder cannot be reused
         fetch_newer(server, library, name, embedder)
     report = ingest()
     push_book(library, report.book, server)
@@ -78,73 +78,73 @@ def ingest_shared(
 
 
 def fetch_newer(server: QdrantServer, library: Path, name: str, embedder: str) -> None:
-    """Take a book from the server, unless it is there no other one than here.
+    """Pull a book from the server if its revision differs from the local one.
 
     Raises:
-        IndexMismatch: another embedder made its vectors.
+        IndexMismatch: its vectors are from another embedder.
         IndexUnavailable: it is damaged, or the server fails.
     """
-    there = RevisionCatalog(server).current().get(check_name(name))
-    if there and there.revision != _revision(library / name):
+    remote = RevisionCatalog(server).current().get(check_book_name(name))
+    if remote and remote.revision != _local_revision(library / name):
         pull_book(server, library, name, embedder)
 
 
 def push_book(library: Path, name: str, server: QdrantServer) -> SyncResult:
-    """Put the current revision of a book on the server; readers are sent there in one step.
+    """Copy the current revision of a book to the server and publish it there atomically.
 
     Raises:
-        UnknownBook: there is nothing of that name.
+        UnknownBook: there is no book of that name.
         IndexUnavailable: the book's index is damaged, or the server fails.
     """
-    folder = library / check_name(name)
+    folder = library / check_book_name(name)
     if not folder.is_dir():
         raise UnknownBook(f"There is no book {name!r} in {library.parent}.")
-    catalogue = RevisionCatalog(server)
+    catalog = RevisionCatalog(server)
     with lock_book(folder, name):
         current = current_revision(folder)
         manifest = read_manifest(current) if current else None
         if not current or not manifest or not is_intact(current):
             raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
-        parts = {part: (current / f"{part}.json").read_text("utf-8") for part in PARTS}
-        parts[ORDER] = "\n".join(chunk.id for chunk in read_chunks(current))
-        before = catalogue.current().get(name)
-        if before and before.revision == manifest.revision:
-            checksum = _update_manifest(catalogue, before, parts)
+        parts = {part: (current / f"{part}.json").read_text("utf-8") for part in METADATA_FILES}
+        parts[CHUNK_ORDER] = "\n".join(chunk.id for chunk in read_chunks(current))
+        previous = catalog.current().get(name)
+        if previous and previous.revision == manifest.revision:
+            checksum = _update_manifest(catalog, previous, parts)
             return SyncResult(name, manifest.revision, manifest.chunks, checksum)
-        kept = catalogue.begin(name, manifest.revision)
+        remote = catalog.begin(name, manifest.revision)
         with closing(EdgeEngine(current / "shard")) as engine:
             written = write_passages(
                 server,
-                kept.collection,
+                remote.collection,
                 _entries(current, engine),
                 width=manifest.width,
                 average=manifest.average_length,
             )
     if written.count != manifest.chunks:
         raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
-    catalogue.record_checksums(kept, parts, str(written))
-    before = catalogue.set_current(kept)
-    # The last revision stays, for readers that were about to open it.
-    catalogue.sweep(name, [kept, before] if before else [kept])
+    catalog.record_checksums(remote, parts, str(written))
+    previous = catalog.set_current(remote)
+    # Keep the previous revision for processes that are about to open it.
+    catalog.sweep(name, [remote, previous] if previous else [remote])
     return SyncResult(name, manifest.revision, manifest.chunks, str(written))
 
 
 def pull_book(server: QdrantServer, library: Path, name: str, embedder: str) -> SyncResult:
-    """Take the current revision of a book from the server into the data folder.
+    """Copy the current revision of a book from the server to the data folder.
 
     Raises:
-        UnknownBook: the server has nothing of that name.
-        IndexMismatch: another embedder made its vectors.
+        UnknownBook: the server has no book of that name.
+        IndexMismatch: its vectors are from another embedder.
         IndexUnavailable: it is damaged, or the server fails.
     """
-    catalogue = RevisionCatalog(server)
-    kept = catalogue.current().get(check_name(name))
-    if kept is None:
+    catalog = RevisionCatalog(server)
+    remote = catalog.current().get(check_book_name(name))
+    if remote is None:
         raise UnknownBook(f"There is no book {name!r} on the server.")
-    parts = catalogue.parts(kept)
+    parts = catalog.parts(remote)
     manifest = parse_manifest(parts["manifest"])
     if manifest is None:
-        raise IndexUnavailable(f"The index of {name!r} is of another version; ingest it again.")
+        raise IndexUnavailable(f"The index of {name!r} has another version; ingest it again.")
     if manifest.embedder != embedder:
         raise IndexMismatch(
             f"{name!r} was built with the embedder {manifest.embedder!r}, "
@@ -152,90 +152,96 @@ def pull_book(server: QdrantServer, library: Path, name: str, embedder: str) -> 
         )
     folder = library / name
     with disk_errors(library), lock_book(folder, name):
-        checksum = _rebuild(ServerEngine(server, kept.collection), parts, manifest, folder)
+        checksum = _rebuild(ServerEngine(server, remote.collection), parts, manifest, folder)
     return SyncResult(name, manifest.revision, manifest.chunks, checksum)
 
 
 def remove_shared(server: QdrantServer, library: Path, name: str) -> int:
-    """Delete a book from the server and from this host; give the bytes that were freed here.
+    """Delete a book from the server and this host; return the bytes freed on this host.
 
     Raises:
-        UnknownBook: there is nothing of that name in either place.
+        UnknownBook: neither has a book of that name.
     """
-    catalogue = RevisionCatalog(server)
-    there = catalogue.all(check_name(name))
-    here = (library / name).is_dir()
-    if not there and not here:
+    catalog = RevisionCatalog(server)
+    remote_revisions = catalog.all(check_book_name(name))
+    is_local = (library / name).is_dir()
+    if not remote_revisions and not is_local:
         raise UnknownBook(f"There is no book {name!r}.")
-    catalogue.drop_alias(name)
-    for one in there:
-        catalogue.drop(one)
-    return remove_book(library, name) if here else 0
+    catalog.drop_alias(name)
+    for revision in remote_revisions:
+        catalog.drop(revision)
+    return remove_book(library, name) if is_local else 0
 
 
 def _update_manifest(
-    catalogue: RevisionCatalog, kept: ServerRevision, parts: dict[str, str]
+    catalog: RevisionCatalog, remote: ServerRevision, parts: dict[str, str]
 ) -> str:
-    """Say anew what a revision was made from, if that is all that changed."""
-    said = catalogue.parts(kept)
-    checksum = str(json.loads(said[CHECKSUMS])["passages"])
-    if any(said.get(name) != text for name, text in parts.items()):
-        catalogue.record_checksums(kept, parts, checksum)
+    """Update the metadata of a revision whose chunks did not change; return its checksum."""
+    stored = catalog.parts(remote)
+    checksum = str(json.loads(stored[CHECKSUMS])["passages"])
+    if any(stored.get(name) != text for name, text in parts.items()):
+        catalog.record_checksums(remote, parts, checksum)
     return checksum
 
 
-def _revision(folder: Path) -> str | None:
+def _local_revision(folder: Path) -> str | None:
     current = current_revision(folder)
     manifest = read_manifest(current) if current else None
     return manifest.revision if manifest else None
 
 
 def _entries(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Vectors]]:
-    """Yield passages with their vectors as the embedded engine holds them.
+    """Yield chunks with their vectors as the embedded engine stores them.
 
-    An engine stretches what is not quite of length 1, each in its own way, and leaves alone what
-    another has stretched: so that both hold the same, to the last bit.
+    Engines normalize vectors that are not exactly of length 1, each with its own rounding, and do
+    not change normalized ones. Sending the stored vectors keeps both sides equal to the last bit.
     """
     chunks = read_chunks(current)
     while batch := list(islice(chunks, BATCH)):
-        held = engine.vectors([chunk.id for chunk in batch])
+        points = engine.vectors([chunk.id for chunk in batch])
         for chunk in batch:
-            if chunk.id in held:
-                yield chunk, embedding_text(chunk), held[chunk.id][1]
+            if chunk.id in points:
+                yield chunk, embedding_text(chunk), points[chunk.id][1]
 
 
 def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, folder: Path) -> str:
     damaged = f"The index of {manifest.book!r} on the server is damaged; ingest the book again."
-    place, found = new_staging_folder(folder), Checksum()
+    staging_folder, actual = new_staging_folder(folder), Checksum()
     with (
         StagedRevision(
-            place, manifest.book, embedder=manifest.embedder, title=manifest.title
-        ) as draft,
+            staging_folder, manifest.book, embedder=manifest.embedder, title=manifest.title
+        ) as staged,
         VectorStore(folder / "embeddings.db") as store,
     ):
-        ids = parts[ORDER].split("\n")
+        ids = parts[CHUNK_ORDER].split("\n")
         for start in range(0, len(ids), BATCH):
-            _take(engine, ids[start : start + BATCH], draft, store, found)
-        sealed = str(json.loads(parts[CHECKSUMS])["passages"])
-        if draft.revision != manifest.revision or str(found) != sealed:
-            shutil.rmtree(place, ignore_errors=True)
+            _pull_chunks(engine, ids[start : start + BATCH], staged, store, actual)
+        expected = str(json.loads(parts[CHECKSUMS])["passages"])
+        if staged.revision != manifest.revision or str(actual) != expected:
+            shutil.rmtree(staging_folder, ignore_errors=True)
             raise IndexUnreachable(damaged)
-        check_disk_space(folder, draft.sizes, manifest.width)
-        build_index(draft, map(store.read, draft.keys), manifest.width)
-        publish(folder, draft, manifest, parse_report(parts["report"].encode()))
-        store.keep_only(draft.keys)
-    return sealed
+        check_disk_space(folder, staged.sizes, manifest.width)
+        build_index(staged, map(store.read, staged.vector_keys), manifest.width)
+        publish(folder, staged, manifest, parse_report(parts["report"].encode()))
+        store.keep_only(staged.vector_keys)
+    return expected
 
 
-def _take(
-    engine: ServerEngine, ids: list[str], draft: StagedRevision, store: VectorStore, found: Checksum
+def _pull_chunks(
+    engine: ServerEngine,
+    ids: list[str],
+    staged: StagedRevision,
+    store: VectorStore,
+    checksum: Checksum,
 ) -> None:
     points = engine.vectors(ids)
-    kept = [one for one in ids if one in points]
-    before = len(draft.keys)
-    for one in kept:
-        payload, vector = points[one]
-        draft.add(chunk_from_json(one, payload))
-        found.add(one, payload, vector)
-    if kept:
-        store.add(draft.keys[before:], np.stack([points[one][1] for one in kept]))
+    vectors: list[Vectors] = []
+    start = len(staged.vector_keys)
+    for chunk_id in ids:
+        if chunk_id in points:
+            payload, vector = points[chunk_id]
+            staged.add(chunk_from_json(chunk_id, payload))
+            checksum.add(chunk_id, payload, vector)
+            vectors.append(vector)
+    if vectors:
+        store.add(staged.vector_keys[start:], np.stack(vectors))

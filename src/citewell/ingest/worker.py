@@ -1,11 +1,9 @@
-"""The process that reads books.
+"""The worker process that reads books, started by `citewell.ingest.subprocess_reader`.
 
-`python -m citewell.ingest.worker`, started by `citewell.ingest.process`.
+An untrusted page can hang a parser, exhaust memory or crash a library. Here it ends only a process
+without state, not the one that serves or embeds.
 
-A page that a stranger wrote can keep a parser busy for hours, fill the memory, or make a library
-crash. Here that ends one process that holds nothing, not the one that serves or embeds.
-
-Jobs come on standard input; what is told goes back on standard output.
+Jobs arrive on standard input; events are written to standard output.
 """
 
 import gc
@@ -17,67 +15,66 @@ from collections.abc import Sequence
 
 from citewell.errors import CitewellError
 from citewell.ingest.formats.time_limit import Budget, apply_budget
-from citewell.ingest.steps import (
+from citewell.ingest.reader import (
     Fingerprint,
     IngestJob,
     PageStarted,
     PipeChannel,
     TokenCountRequest,
-    steps,
+    read_book,
 )
 
-IDLE = 30
-"""Seconds after which a process without work ends."""
+IDLE_TIMEOUT_SECONDS = 30
 
 
-def work(wire: PipeChannel, job: IngestJob) -> None:
-    """Read one book and tell its steps; what goes wrong is told as well."""
+def run_job(channel: PipeChannel, job: IngestJob) -> None:
+    """Read one book and send its events, or the error that ended it."""
 
     def count(texts: Sequence[str]) -> list[int]:
-        wire.send(TokenCountRequest(texts))
-        sizes = wire.receive()
+        channel.send(TokenCountRequest(texts))
+        sizes = channel.receive()
         assert isinstance(sizes, list)
         return sizes
 
     budget = Budget(
         seconds=job.options.max_page_seconds,
         memory=job.options.max_memory_bytes,
-        begin=lambda name: wire.send(PageStarted(name)),
-        left_out=job.left_out,
+        on_page_start=lambda name: channel.send(PageStarted(name)),
+        skipped_pages=job.skipped_pages,
     )
     try:
         with apply_budget(budget):
-            for step in steps(job, count):
-                wire.send(step)
-                if isinstance(step, Fingerprint) and not wire.receive():
+            for event in read_book(job, count):
+                channel.send(event)
+                if isinstance(event, Fingerprint) and not channel.receive():
                     return
     except (EOFError, BrokenPipeError):
         raise
     except CitewellError as error:
-        wire.send(error)
+        channel.send(error)
     except MemoryError:
-        wire.send(CitewellError(f"{job.source} {budget.too_large}."))
-    except Exception as error:  # noqa: BLE001 - raised where the book was asked for
+        channel.send(CitewellError(f"{job.source} {budget.too_large}."))
+    except Exception as error:  # noqa: BLE001 - raised again in the parent
         error.add_note(traceback.format_exc())
-        wire.send(error)
+        channel.send(error)
 
 
 def main() -> None:
-    """Work until the other process is gone, or has had nothing to do for a while."""
-    # Ctrl-C is for the process that was started by hand; it ends this one.
+    """Run jobs until the parent ends or sends nothing for `IDLE_TIMEOUT_SECONDS`."""
+    # Ctrl-C is handled by the parent, which ends the worker.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(100_000)  # a book's parsed nodes are not walked over and over for rubbish
-    wire = PipeChannel(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
-    os.dup2(2, 1)  # what a library prints is no message
+    gc.set_threshold(100_000)  # parsed documents hold many objects and little garbage
+    channel = PipeChannel(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
+    os.dup2(2, 1)  # keeps what libraries print out of the message stream
     try:
         while True:
-            # Not `select`: the next job may already wait in the buffer, where it would not be seen.
-            signal.alarm(IDLE)
-            job = wire.receive()
+            # Not `select`, which does not see a job that is already in the buffer.
+            signal.alarm(IDLE_TIMEOUT_SECONDS)
+            job = channel.receive()
             signal.alarm(0)
             assert isinstance(job, IngestJob)
-            os.chdir(job.folder)
-            work(wire, job)
+            os.chdir(job.working_folder)
+            run_job(channel, job)
     except (EOFError, BrokenPipeError):
         pass
 

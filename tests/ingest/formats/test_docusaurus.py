@@ -121,8 +121,8 @@ def test_the_docs_folder_stands_for_its_site(write_book: WriteBook) -> None:
     site = write_book({CONFIG: config(url="'https://a.example'"), "docs/a.md": "A."})
     reader = DocusaurusFormat()
 
-    assert reader.recognises(site)
-    assert reader.recognises(site / "docs")
+    assert reader.matches(site)
+    assert reader.matches(site / "docs")
     assert reader.read(site / "docs", OPTIONS) == reader.read(site, OPTIONS)
 
 
@@ -130,7 +130,7 @@ def test_the_docs_folder_stands_for_its_site(write_book: WriteBook) -> None:
 def test_other_parts_of_a_site_do_not_stand_for_it(write_book: WriteBook, other: str) -> None:
     site = write_book({CONFIG: EMPTY, "docs/part/a.md": "A.", "blog/b.md": "B.", "README.md": "R."})
 
-    assert not DocusaurusFormat().recognises(site / other)
+    assert not DocusaurusFormat().matches(site / other)
 
 
 def test_the_pages_may_lie_beside_the_site(write_book: WriteBook) -> None:

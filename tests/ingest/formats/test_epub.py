@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from citewell.domain import Book, SkippedFile
 from citewell.errors import CitewellError
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.epub import EpubFormat
 from citewell.options import IngestOptions
 
@@ -78,7 +78,7 @@ def packed(files: Mapping[str, str | bytes]) -> bytes:
 def read(folder: Path, files: Mapping[str, str | bytes], **options: object) -> Book:
     path = folder / "lamps.epub"
     path.write_bytes(packed(files))
-    reader = find_format(path)
+    reader = detect_format(path)
     assert reader.kind == "epub"
     return reader.read(path, IngestOptions(**options))  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.domain import Book, Page, SkippedFile
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.html.site import HtmlFormat
 from citewell.options import IngestOptions
 
@@ -51,7 +51,7 @@ href="#{title.lower()}">{title}</a></h1>{body}</main><nav class="nav-wrapper">
 
 
 def read(root: Path, **options: object) -> Book:
-    reader = find_format(root)
+    reader = detect_format(root)
     assert reader.kind == "html"
     return reader.read(root, IngestOptions(**options))  # type: ignore[arg-type]
 
@@ -242,7 +242,7 @@ def test_a_single_page_is_a_book(write_book: WriteBook) -> None:
 def test_a_folder_with_more_markdown_than_pages_is_not_a_built_site(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert find_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).kind == kind
 
 
 def test_a_page_that_cannot_be_read_is_reported_and_the_rest_is_read(write_book: WriteBook) -> None:

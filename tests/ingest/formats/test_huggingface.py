@@ -65,7 +65,7 @@ def test_the_table_of_contents_gives_order_titles_and_parts(write_book: WriteBoo
 def test_a_folder_is_known_by_its_contents_or_by_what_only_doc_builder_understands(
     write_book: WriteBook, place: str, name: str, text: str, known: bool
 ) -> None:
-    assert HfDocsFormat().recognises(write_book({f"{place}{name}": text})) is known
+    assert HfDocsFormat().matches(write_book({f"{place}{name}": text})) is known
 
 
 def test_the_syntax_of_doc_builder_is_no_text(write_book: WriteBook) -> None:

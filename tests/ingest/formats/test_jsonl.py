@@ -127,4 +127,4 @@ def test_a_file_larger_than_ten_pages_may_be_is_skipped(write_book: WriteBook) -
 def test_a_folder_is_known_if_it_holds_nothing_else(
     write_book: WriteBook, files: tuple[str, ...], known: bool
 ) -> None:
-    assert JsonlFormat().recognises(write_book(dict.fromkeys(files, ""))) is known
+    assert JsonlFormat().matches(write_book(dict.fromkeys(files, ""))) is known

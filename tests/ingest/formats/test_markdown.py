@@ -190,7 +190,7 @@ def test_a_link_to_nothing_cannot_be_opened(tmp_path: Path) -> None:
 def test_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").symlink_to("/dev/zero")
 
-    with pytest.raises(UnreadableFile, match="is not an ordinary file"):
+    with pytest.raises(UnreadableFile, match="is not a regular file"):
         read_text(SourceFile(tmp_path / "a.md", "a.md"), OPTIONS)
 
 

@@ -86,7 +86,7 @@ def test_the_configuration_names_the_book_its_folder_and_its_address(
 def test_a_summary_alone_makes_a_book(write_book: WriteBook, place: str) -> None:
     root = write_book({f"{place}SUMMARY.md": SUMMARY, f"{place}a.md": "One."})
 
-    assert MdBookFormat().recognises(root)
+    assert MdBookFormat().matches(root)
     assert text_of(read(root)) == "One."
 
 

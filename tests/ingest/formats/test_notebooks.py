@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.errors import CitewellError, UnreadableFile
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.notebooks import NotebooksFormat
 from citewell.ingest.formats.sphinx.notebook_page import notebook_to_markdown
 from citewell.options import IngestOptions
@@ -58,7 +58,7 @@ def test_cells_make_one_page_whose_headings_go_on(write_book: WriteBook) -> None
         }
     )
 
-    book = find_format(folder).read(folder, OPTIONS)
+    book = detect_format(folder).read(folder, OPTIONS)
 
     assert [(p.source, p.title, p.url) for p in book.pages] == [
         ("S2.ipynb", "Lamps", "https://x.y/S2.html"),
@@ -156,7 +156,7 @@ def test_a_jupyter_book_is_read_in_the_order_of_its_contents(write_book: WriteBo
         }
     )
 
-    book = find_format(folder).read(folder, IngestOptions())
+    book = detect_format(folder).read(folder, IngestOptions())
 
     assert (book.title, book.kind) == ("Lamps", "notebooks")
     assert [(p.source, p.part, p.url) for p in book.pages] == [
@@ -211,7 +211,7 @@ def test_the_first_form_of_the_contents_and_one_notebook_alone_are_read(
         ("b.md", ""),
         ("a.md", "P"),
     ]
-    alone = find_format(folder / "one.ipynb")
+    alone = detect_format(folder / "one.ipynb")
     assert alone.kind == "notebooks"
     assert [p.title for p in alone.read(folder / "one.ipynb", OPTIONS).pages] == ["One"]
     assert [f.name for f in alone.files(folder / "one.ipynb")] == ["one.ipynb"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pypdfium2 import PdfDocument
 
 from citewell.domain import Block, Book, Page, SkippedFile
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.pdf.document import PdfFormat
 from citewell.options import IngestOptions
 from tests.ingest.paper import MARGIN, Paper
@@ -33,7 +33,7 @@ def prose(seed: int, sentences: int = 6) -> str:
 
 
 def read(path: Path, **options: object) -> Book:
-    reader = find_format(path)
+    reader = detect_format(path)
     assert reader.kind == "pdf"
     return reader.read(path, IngestOptions(**options))  # type: ignore[arg-type]
 
@@ -312,7 +312,7 @@ def test_a_folder_of_files_is_a_book_of_volumes(tmp_path: Path) -> None:
     (folder / "c.epub").write_bytes(b"no zip")
     (folder / "cover.jpg").write_bytes(b"")
 
-    reader = find_format(folder)
+    reader = detect_format(folder)
     book = reader.read(folder, IngestOptions())
 
     assert [file.name for file in reader.files(folder)] == ["a.pdf", "b.PDF", "c.epub"]
@@ -329,7 +329,7 @@ def test_a_folder_with_markdown_beside_its_files_is_a_markdown_book(tmp_path: Pa
     (tmp_path / "a.md").write_text("Text.")
     (tmp_path / "b.pdf").write_bytes(b"")
 
-    assert find_format(tmp_path).kind == "markdown"
+    assert detect_format(tmp_path).kind == "markdown"
 
 
 def test_letters_far_off_the_page_are_left_out(tmp_path: Path) -> None:

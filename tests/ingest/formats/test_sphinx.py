@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.ingest.detect import find_format
+from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.sphinx.book import SphinxFormat
 from citewell.ingest.formats.sphinx.conf import read_settings
 from citewell.ingest.formats.sphinx.toctree import Contents, join_docname, list_entries, matches
@@ -47,7 +47,7 @@ def texts(folder: Path, source: str) -> list[str]:
 def test_a_sphinx_book_is_known_by_its_configuration_or_its_toctree(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert find_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).kind == kind
 
 
 def test_pages_stand_in_the_order_of_the_toctrees(write_book: WriteBook) -> None:

@@ -1,9 +1,9 @@
-"""One book format each, all giving the same pages and sections."""
+"""The interface of a book format, and safe access to the files of a book."""
 
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from citewell.text.sanitize import is_web_address
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of the book: where it is, and its name below the book's folder."""
+    """A file of the book, and its name relative to the book's folder."""
 
     path: Path
     name: str
@@ -30,56 +30,62 @@ class BookFormat(Protocol):
 
     kind: str
 
-    def recognises(self, root: Path) -> bool:
-        """Return whether the folder holds this kind of book."""
+    def matches(self, root: Path) -> bool:
+        """Whether the folder or file is this kind of book."""
         ...
 
-    def home(self, root: Path) -> Path:
-        """Return the folder that holds the book; nothing is read from outside of it."""
-        ...
+    def book_folder(self, root: Path) -> Path:
+        """Return the book's folder; nothing outside it is read."""
+        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List every file whose bytes decide what the book says."""
+        """List every file that the content of the book depends on."""
         ...
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read the whole book; a page that cannot be read is reported, not raised."""
+        """Read the whole book; an unreadable page is reported, not raised."""
         ...
 
 
-def address(name: str) -> str:
-    """Return a file's name as it stands in an address."""
+def quote_path(name: str) -> str:
+    """Percent-encode a file name for use in a URL path."""
     return quote(name, safe="/:@!$&'()*+,;=~-._")
 
 
-def files_below(
+def walk_files(
     root: Path, endings: tuple[str, ...], skipped: list[SkippedFile] | None = None
 ) -> Iterator[SourceFile]:
-    """Walk a folder for files by their ending, in order; links to folders are not followed."""
+    """Yield the files below a folder with one of the endings, sorted; skip linked folders."""
     if root.is_file():
         if root.name.lower().endswith(endings):
             yield SourceFile(root, root.name)
         return
+    for file in walk_folder(root, skipped):
+        if file.name.lower().endswith(endings) and not file.path.name.startswith("."):
+            yield file
+
+
+def walk_folder(
+    root: Path, skipped: list[SkippedFile] | None, private: tuple[str, ...] = (".", "_")
+) -> Iterator[SourceFile]:
+    """Yield all files of a folder, sorted; skip linked folders and those with a private prefix."""
 
     def report(error: OSError) -> None:
         if skipped is not None:
-            where = Path(error.filename).relative_to(root).as_posix()
-            skipped.append(SkippedFile(source=where, reason=f"cannot be opened: {error.strerror}"))
+            name = Path(error.filename).relative_to(root).as_posix()
+            skipped.append(SkippedFile(source=name, reason=f"cannot be opened: {error.strerror}"))
 
-    for folder, folders, names in os.walk(root, onerror=report):
-        here = Path(folder)
+    for current, folders, names in os.walk(root, onerror=report):
+        folder = Path(current)
         if skipped is not None:
-            skipped += skip_linked_folders(here, folders, root)
-        folders[:] = sorted(
-            f for f in folders if not f.startswith((".", "_")) and f != "node_modules"
-        )
+            skipped += skip_linked_folders(folder, folders, root)
+        folders[:] = sorted(f for f in folders if not f.startswith(private) and f != "node_modules")
         for name in sorted(names):
-            if name.lower().endswith(endings) and not name.startswith("."):
-                yield SourceFile(here / name, (here / name).relative_to(root).as_posix())
+            yield SourceFile(folder / name, (folder / name).relative_to(root).as_posix())
 
 
-def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
-    """Make sure that a file is an ordinary one of sensible size.
+def check_readable(file: SourceFile, *, limit: int, setting: str) -> None:
+    """Check that a file is a regular file within the size limit.
 
     Raises:
         UnreadableFile: it is larger than the `setting` allows, outside the book, or cannot be
@@ -88,13 +94,13 @@ def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
     check_budget()
     try:
         status = file.path.stat()
-        check_inside(file.path)
-        with file.path.open("rb") if stat.S_ISREG(status.st_mode) else nullcontext():
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile("is not a regular file")
+        check_allowed_path(file.path)
+        with file.path.open("rb"):
             pass
     except OSError as error:
         raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile("is not an ordinary file")
     if status.st_size > limit:
         raise UnreadableFile(
             f"{status.st_size / 1e6:.1f} MB is more than the limit of {limit / 1e6:g} MB"
@@ -103,39 +109,35 @@ def check_size(file: SourceFile, *, limit: int, setting: str) -> None:
 
 
 def read_bytes(file: SourceFile, *, limit: int, setting: str) -> bytes:
-    """Read one file whole.
+    """Read a whole file.
 
     Raises:
         UnreadableFile: it is larger than the `setting` allows, or cannot be opened.
     """
-    check_size(file, limit=limit, setting=setting)
+    check_readable(file, limit=limit, setting=setting)
     try:
         return file.path.read_bytes()
     except OSError as error:
         raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
 
 
-class SingleFileFormat:
-    """Reads a book that is one file, known by how its name ends."""
+class SingleFileFormat(BookFormat):
+    """A book in a single file, detected by its extension."""
 
     kind: str
     ending: ClassVar[str]
     read_file: ClassVar[Callable[[SourceFile, IngestOptions], Book]]
 
-    def recognises(self, root: Path) -> bool:
-        """Return whether `root` is such a file, by its name."""
+    def matches(self, root: Path) -> bool:
+        """Whether `root` is a file with the format's extension."""
         return root.is_file() and root.name.lower().endswith(self.ending)
 
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
-
     def files(self, root: Path) -> list[SourceFile]:
-        """List the one file."""
+        """Return the single file."""
         return [SourceFile(root, root.name)]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every chapter."""
+        """Read the file; report it as skipped if that fails."""
         try:
             return type(self).read_file(SourceFile(root, root.name), options)
         except UnreadableFile as error:
@@ -144,35 +146,32 @@ class SingleFileFormat:
 
 
 OUTSIDE = "lies outside the book's folder"
-_FOLDERS: ContextVar[tuple[Path, ...]] = ContextVar("folders", default=())
-"""None means that nothing is confined: a reader was called by itself."""
+_ALLOWED_FOLDERS: ContextVar[tuple[Path, ...]] = ContextVar("allowed_folders", default=())
+"""Empty: reads are not restricted, because a format is used directly."""
 
 
 @contextmanager
-def confined(*folders: Path) -> Iterator[None]:
-    """Refuse to read what lies in none of the folders, wherever links lead."""
-    token = _FOLDERS.set(tuple(folder.resolve() for folder in folders))
+def restrict_reads(*folders: Path) -> Iterator[None]:
+    """Allow reads only below the folders, after resolving symbolic links."""
+    token = _ALLOWED_FOLDERS.set(tuple(folder.resolve() for folder in folders))
     try:
         yield
     finally:
-        _FOLDERS.reset(token)
+        _ALLOWED_FOLDERS.reset(token)
 
 
-def is_inside(path: Path, *own: Path) -> bool:
-    """Whether a file or folder may be read, once all links are followed.
-
-    The reader's `own` folders count besides those that reading is confined to.
-    """
+def is_allowed_path(path: Path, *extra_folders: Path) -> bool:
+    """Whether a file or folder may be read, after resolving symbolic links."""
     try:
-        folders = (*_FOLDERS.get(), *(folder.resolve() for folder in own))
+        folders = (*_ALLOWED_FOLDERS.get(), *(folder.resolve() for folder in extra_folders))
         real = path.resolve()
-    except (OSError, RuntimeError, ValueError):  # a loop of links, or no possible path
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or not a valid path
         return False
     return not folders or any(real.is_relative_to(folder) for folder in folders)
 
 
 def skip_linked_folders(folder: Path, names: list[str], root: Path) -> list[SkippedFile]:
-    """Return what to report of the folders in a folder that are only links: none is followed."""
+    """Report the subfolders that are symbolic links; they are not followed."""
     return [
         SkippedFile(
             source=(folder / name).relative_to(root).as_posix(),
@@ -184,23 +183,23 @@ def skip_linked_folders(folder: Path, names: list[str], root: Path) -> list[Skip
     ]
 
 
-def check_inside(path: Path) -> None:
-    """Make sure that a file may be read.
+def check_allowed_path(path: Path) -> None:
+    """Check that a file may be read.
 
     Raises:
-        UnreadableFile: it lies elsewhere.
+        UnreadableFile: it is outside the allowed folders.
     """
-    if not is_inside(path):
-        raise UnreadableFile(f"{OUTSIDE} (--allow FOLDER lets it in)")
+    if not is_allowed_path(path):
+        raise UnreadableFile(f"{OUTSIDE} (--allow FOLDER permits it)")
 
 
-def check_folder(folder: Path, setting: str, file: str) -> None:
-    """Make sure that the folder which a book's configuration names may be read.
+def check_configured_folder(folder: Path, setting: str, file: str) -> None:
+    """Check that a folder named in the book's configuration may be read.
 
     Raises:
-        UnsupportedSource: it lies elsewhere; the message names the setting.
+        UnsupportedSource: it is outside the allowed folders; the message names the setting.
     """
-    if not is_inside(folder):
+    if not is_allowed_path(folder):
         real = folder.resolve()
         raise UnsupportedSource(
             f"`{setting}` in {file} names {real}, which {OUTSIDE}: ingest a folder that holds both,"
@@ -208,16 +207,16 @@ def check_folder(folder: Path, setting: str, file: str) -> None:
         )
 
 
-def site_address(
-    given: str, setting: str, file: str, skipped: list[SkippedFile] | None = None
+def site_base_url(
+    url: str, setting: str, file: str, skipped: list[SkippedFile] | None = None
 ) -> str:
-    """Return the address that a configuration gives its site, without the last slash.
+    """Return the site URL from the configuration, without its trailing slash.
 
-    One that is no address of a web page, `javascript:` say, is left out and reported.
+    A URL that is not a web address, such as `javascript:`, is reported and ignored.
     """
-    if is_web_address(given):
-        return given.rstrip("/")
+    if is_web_address(url):
+        return url.rstrip("/")
     if skipped is not None:
-        reason = f"`{setting}` is no address of a web page, and is left out: {given[:40]}"
+        reason = f"`{setting}` is not a web address and is ignored: {url[:40]}"
         skipped.append(SkippedFile(source=file, reason=reason, failed=False))
     return ""

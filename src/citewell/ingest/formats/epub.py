@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SingleFileFormat, SourceFile, address, check_size
+from citewell.ingest.formats.base import SingleFileFormat, SourceFile, check_readable, quote_path
 from citewell.ingest.formats.html.tree import (
     Element,
     epub_type,
@@ -284,7 +284,7 @@ def read_epub(file: SourceFile, options: IngestOptions) -> Book:
     """
     # lxml is loaded only for books that need it.
 
-    check_size(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
+    check_readable(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
     pages: list[Page] = []
     skipped: list[SkippedFile] = []
     with Archive(file.path) as archive:
@@ -327,7 +327,7 @@ def _read_chapter(
     # A chapter is often cut into several files, of which only the first has a title.
     title = lines[0].title if lines and single else package.title if lines else ""
     known = title or (before[-1].title if before else package.title)
-    url = f"{(options.site_url or address(file)).rstrip('/')}/{address(name)}"
+    url = f"{(options.site_url or quote_path(file)).rstrip('/')}/{quote_path(name)}"
     parsed = read_sections(body, title=known, base=url, certain=bool(title), single=single)
     return Page(
         source=f"{file}/{name}",

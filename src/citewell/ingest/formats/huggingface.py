@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from citewell.domain import Book, Page, SkippedFile
-from citewell.ingest.formats.base import SourceFile
+from citewell.ingest.formats.base import BookFormat, SourceFile
 from citewell.ingest.formats.headings import AsciiSlugger, split_bracketed_id
 from citewell.ingest.formats.includes import in_fences
 from citewell.ingest.formats.markdown import (
@@ -63,18 +63,14 @@ def _rewrite(body: str) -> str:
 _DIALECT = Dialect(slugger=lambda _: AsciiSlugger(), split_id=split_bracketed_id, rewrite=_rewrite)
 
 
-class HfDocsFormat:
+class HfDocsFormat(BookFormat):
     """A folder of pages for Hugging Face's doc-builder."""
 
     kind = "hfdocs"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a `_toctree.yml`, or pages only doc-builder would understand."""
         return root.is_dir() and _home(root) is not None
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the table of contents and the pages."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from citewell.domain import SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import OUTSIDE, SourceFile, is_inside
+from citewell.ingest.formats.base import OUTSIDE, SourceFile, is_allowed_path
 from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
@@ -59,7 +59,7 @@ class Includes:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError):
             return "has no possible path"
-        if not is_inside(real, *self.folders):
+        if not is_allowed_path(real, *self.folders):
             return OUTSIDE
         if real in stack:
             return "includes itself"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from citewell.domain import Book, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile
+from citewell.ingest.formats.base import BookFormat, SourceFile
 from citewell.ingest.formats.markdown import parse_blocks, read_text
 from citewell.ingest.formats.time_limit import check_budget, skip_on_error
 from citewell.options import IngestOptions
@@ -27,21 +27,17 @@ class _Open:
     sections: list[Section] = field(default_factory=list)
 
 
-class JsonlFormat:
+class JsonlFormat(BookFormat):
     """A file of JSON lines, or a folder that holds nothing else."""
 
     kind = "jsonl"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether `root` is such a file, or a folder of them."""
         if root.is_file():
             return root.suffix in _ENDINGS
         found = [path for path in root.iterdir() if not path.name.startswith(".")]
         return bool(found) and all(path.suffix in _ENDINGS and path.is_file() for path in found)
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the files."""

@@ -1,9 +1,7 @@
 """Plain Markdown folders, and the page parser every Markdown dialect shares."""
 
 import codecs
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -17,10 +15,16 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from citewell.domain import Block, BlockKind, Book, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, check_inside, is_inside, skip_linked_folders
+from citewell.ingest.formats.base import (
+    BookFormat,
+    SourceFile,
+    is_allowed_path,
+    read_bytes,
+    walk_folder,
+)
 from citewell.ingest.formats.headings import GithubSlugger, Slugger, split_explicit_id
 from citewell.ingest.formats.mdx import split_front_matter, strip_markup
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 from citewell.text.plain_text import strip_inline_markup
@@ -257,31 +261,20 @@ def markdown_files(
     endings: tuple[str, ...] = (".md", ".mdx"),
     private: tuple[str, ...] = ("_", "."),
 ) -> Iterator[SourceFile]:
-    """Walk a folder for Markdown files, in order; links to folders are not followed."""
+    """Yield the Markdown files of a folder, sorted; skip linked folders."""
     if root.is_file():
         yield SourceFile(root, root.name)
         return
 
-    def report(error: OSError) -> None:
-        if skipped is not None:
-            where = Path(error.filename).relative_to(root).as_posix()
-            skipped.append(SkippedFile(source=where, reason=f"cannot be opened: {error.strerror}"))
-
-    for folder, folders, names in os.walk(root, onerror=report) if is_inside(root) else ():
-        here = Path(folder)
-        if skipped is not None:
-            skipped += skip_linked_folders(here, folders, root)
-        folders[:] = sorted(f for f in folders if not f.startswith(private) and f != "node_modules")
-        for name in sorted(names):
-            if name.endswith(endings) and not name.startswith(private):
-                path = here / name
-                yield SourceFile(path, path.relative_to(root).as_posix())
+    for file in walk_folder(root, skipped, private) if is_allowed_path(root) else ():
+        if file.name.endswith(endings) and not file.path.name.startswith(private):
+            yield file
 
 
 def read_start(path: Path, size: int) -> str:
     """Return how a file begins; of one that cannot be opened, nothing."""
     try:
-        if not path.is_file() or not is_inside(path):
+        if not path.is_file() or not is_allowed_path(path):
             return ""
         with path.open("rb") as data:
             return data.read(size).decode("utf-8", "replace")
@@ -295,22 +288,8 @@ def read_text(file: SourceFile, options: IngestOptions) -> str:
     Raises:
         UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
     """
-    check_budget()
-    try:
-        status = file.path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile("is not an ordinary file")
-        check_inside(file.path)
-        size = status.st_size
-        if size > options.max_page_bytes:
-            raise UnreadableFile(
-                f"{size / 1e6:.1f} MB is more than the limit of {options.max_page_bytes / 1e6:g} MB"
-                " (CITEWELL_INGEST__MAX_PAGE_BYTES)"
-            )
-        data = file.path.read_bytes()
-    except OSError as error:
-        raise UnreadableFile(f"cannot be opened: {error.strerror}") from error
-    return _decode(data)
+    setting = "CITEWELL_INGEST__MAX_PAGE_BYTES"
+    return _decode(read_bytes(file, limit=options.max_page_bytes, setting=setting))
 
 
 def _decode(data: bytes) -> str:
@@ -324,18 +303,14 @@ def _decode(data: bytes) -> str:
         raise UnreadableFile(f"is not {name} text (byte {error.start})") from error
 
 
-class MarkdownFormat:
+class MarkdownFormat(BookFormat):
     """A folder of Markdown files, or one file, without a site generator."""
 
     kind = "markdown"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is any Markdown below `root`."""
         return next(markdown_files(root), None) is not None
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the Markdown files."""

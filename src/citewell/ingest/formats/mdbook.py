@@ -15,7 +15,12 @@ from markdown_it.token import Token
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile, UnsupportedSource
-from citewell.ingest.formats.base import SourceFile, check_folder, site_address
+from citewell.ingest.formats.base import (
+    BookFormat,
+    SourceFile,
+    check_configured_folder,
+    site_base_url,
+)
 from citewell.ingest.formats.headings import MdBookSlugger, inline_text, split_attributes
 from citewell.ingest.formats.includes import Includes, in_fences, select_lines
 from citewell.ingest.formats.markdown import Dialect, parse_page, read_text
@@ -165,18 +170,18 @@ def page_path(path: str) -> str:
     return quote(place.with_name(f"{name}.html").as_posix())
 
 
-class MdBookFormat:
+class MdBookFormat(BookFormat):
     """A book of mdBook, or its source folder."""
 
     kind = "mdbook"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
         if not root.is_dir():
             return False
         return any((root / name).is_file() for name in (_CONFIG, _SUMMARY, f"src/{_SUMMARY}"))
 
-    def home(self, root: Path) -> Path:
+    def book_folder(self, root: Path) -> Path:
         """Return the folder of the book, be it the one above."""
         return _home(root)
 
@@ -235,7 +240,7 @@ def _layout(
     config = _read_config(home, options)
     book = _table(config, "book")
     src = home / (scalar(book.get("src")) or "src")
-    check_folder(src, "src", _CONFIG)
+    check_configured_folder(src, "src", _CONFIG)
     if _is_source(root) or not (src / _SUMMARY).is_file():
         src = root
     html = _table(_table(config, "output"), "html")
@@ -243,7 +248,7 @@ def _layout(
         home=home,
         src=src,
         title=scalar(book.get("title")),
-        site=site_address(
+        site=site_base_url(
             options.site_url or scalar(html.get("site-url")), "site-url", _CONFIG, skipped
         ),
         smart=html.get("smart-punctuation") is not False,

@@ -10,7 +10,12 @@ from urllib.parse import quote
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, check_folder, site_address
+from citewell.ingest.formats.base import (
+    BookFormat,
+    SourceFile,
+    check_configured_folder,
+    site_base_url,
+)
 from citewell.ingest.formats.headings import TocSlugger, split_attributes
 from citewell.ingest.formats.includes import Includes, in_fences, select_lines
 from citewell.ingest.formats.markdown import Dialect, markdown_files, parse_page, read_text
@@ -160,18 +165,14 @@ def _marked(text: str, name: str) -> Iterator[str]:
             yield line
 
 
-class MkDocsFormat:
+class MkDocsFormat(BookFormat):
     """A MkDocs project."""
 
     kind = "mkdocs"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a `mkdocs.yml`."""
         return root.is_dir() and any((root / name).is_file() for name in _CONFIGS)
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the pages, and the snippets they draw in."""
@@ -211,12 +212,12 @@ def _site(root: Path, options: IngestOptions, skipped: list[SkippedFile] | None 
     config: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
     docs = root / (scalar(config.get("docs_dir")) or "docs")
     name = path.name if path else _CONFIGS[0]
-    check_folder(docs, "docs_dir", name)
+    check_configured_folder(docs, "docs_dir", name)
     return _Site(
         home=root,
         docs=docs if docs.is_dir() else root,
         title=scalar(config.get("site_name")) or root.resolve().name,
-        url=site_address(
+        url=site_base_url(
             options.site_url or scalar(config.get("site_url")), "site_url", name, skipped
         ),
         folder_urls=config.get("use_directory_urls") is not False,

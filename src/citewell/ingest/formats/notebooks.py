@@ -10,7 +10,7 @@ import yaml
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, site_address, skip_linked_folders
+from citewell.ingest.formats.base import BookFormat, SourceFile, site_base_url, skip_linked_folders
 from citewell.ingest.formats.markdown import read_text
 from citewell.ingest.formats.sphinx.toctree import Place, join_docname, matches
 from citewell.ingest.formats.time_limit import skip_on_error
@@ -27,18 +27,14 @@ _SUFFIXES = (".ipynb", ".md", ".rst")
 _CHILDREN = ("parts", "chapters", "sections", "subtrees", "entries", "items")
 
 
-class NotebooksFormat:
+class NotebooksFormat(BookFormat):
     """A Jupyter Book by its `_toc.yml`, or every notebook of a folder."""
 
     kind = "notebooks"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a Jupyter Book's table of contents, or any notebook."""
         return (root / _TOC).is_file() or next(_notebooks(root), None) is not None
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages, the files they take in, and the files that decide the order."""
@@ -58,7 +54,7 @@ class NotebooksFormat:
         contents = read_contents(root, options, skipped)
         sources = _sources(root, contents, options, skipped)
         given = options.site_url or _base_url(config)
-        url = site_address(given, "baseurl", _CONFIG, skipped)
+        url = site_base_url(given, "baseurl", _CONFIG, skipped)
         # docutils is wanted by these formats alone.
         from citewell.ingest.formats.sphinx.book import broken_references, names_of
 

@@ -1,8 +1,8 @@
-"""How long one page may take to read, and what becomes of a page that takes longer.
+"""Limit the CPU time of each page and the memory of the worker process.
 
-A page of a few kilobytes can keep a parser busy for hours. Where books are read in a process of
-their own (see `citewell.ingest.worker`), a timer interrupts such a page; should the parser not
-notice, the system ends the process, and the next one leaves the page out.
+A page of a few kilobytes can keep a parser busy for hours. In `citewell.ingest.worker`, a timer
+interrupts such a page. If the parser does not react, the system ends the worker, and the next one
+skips the page.
 """
 
 import math
@@ -18,35 +18,35 @@ from citewell.domain import SkippedFile
 from citewell.errors import UnreadableFile
 
 BOOK_TIME_FACTOR = 30
-"""How many times as long as a page the rest of a book may take: its configuration, its order."""
+"""The work outside pages (configuration, navigation) may take this many times a page's limit."""
 
 
 class PageTimeout(BaseException):
-    """A page has used up its time; no parser that survives any `Exception` keeps it going."""
+    """A page has used up its time; a `BaseException`, so that no parser swallows it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Budget:
-    """The time of every page, in seconds of the processor, and the memory of the whole book."""
+    """The CPU seconds of each page, and the memory in bytes of the whole book."""
 
     seconds: float
     memory: int
-    begin: Callable[[str], None] = lambda _: None
-    """Told the name of each page before it is read."""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Pages that ended an earlier process, and how."""
-    refusal: str = ""
-    """Why the page that is begun is not to be looked at."""
-    _slow: dict[str, str] = field(default_factory=dict)
+    on_page_start: Callable[[str], None] = lambda _: None
+    """Called with the name of each page before it is read."""
+    skipped_pages: Mapping[str, str] = field(default_factory=dict)
+    """Pages that ended an earlier worker, with the reason."""
+    skip_reason: str = ""
+    """Why the current page is skipped."""
+    _failures: dict[str, str] = field(default_factory=dict)
 
     @property
     def too_long(self) -> str:
-        """Why a page is left out that used up its time."""
+        """The reason for a page that exceeds the time limit."""
         return f"takes longer than {self.seconds:g} s to read (CITEWELL_INGEST__MAX_PAGE_SECONDS)"
 
     @property
     def too_large(self) -> str:
-        """Why a page is left out that used up the memory."""
+        """The reason for a page that exceeds the memory limit."""
         return (
             f"takes more than {self.memory / 1e9:g} GB of memory to read"
             " (CITEWELL_INGEST__MAX_MEMORY_BYTES)"
@@ -54,24 +54,24 @@ class Budget:
 
     @contextmanager
     def page(self, name: str) -> Iterator[None]:
-        """Limit the time of what is done inside.
+        """Limit the CPU time of the block.
 
         Raises:
-            UnreadableFile: it took too long.
+            UnreadableFile: it took too long or too much memory.
         """
-        self.refusal = self.left_out.get(name) or self._slow.get(name) or ""
-        self.begin(name)
+        self.skip_reason = self.skipped_pages.get(name) or self._failures.get(name) or ""
+        self.on_page_start(name)
         _set_timer(self.seconds)
         try:
             yield
         except PageTimeout as error:
-            self._slow[name] = self.too_long
+            self._failures[name] = self.too_long
             raise UnreadableFile(self.too_long) from error
         except MemoryError as error:
-            self._slow[name] = self.too_large
+            self._failures[name] = self.too_large
             raise UnreadableFile(self.too_large) from error
         finally:
-            self.refusal = ""
+            self.skip_reason = ""
             _set_timer(self.seconds * BOOK_TIME_FACTOR)
 
 
@@ -80,12 +80,12 @@ _budget: Budget | None = None
 
 @contextmanager
 def apply_budget(budget: Budget) -> Iterator[None]:
-    """Keep every page that is read inside to the budget; only for a process's main thread.
+    """Apply the budget to every page read in the block; only in the main thread.
 
     Raises:
-        UnreadableFile: what belongs to no page took too long.
+        UnreadableFile: the work outside pages took too long.
     """
-    global _budget  # noqa: PLW0603 - signals and limits belong to the process, too
+    global _budget  # noqa: PLW0603 - signals and limits are global to the process, too
     _set_memory(budget.memory)
     signal.signal(signal.SIGPROF, _interrupt)
     _budget = budget
@@ -95,7 +95,7 @@ def apply_budget(budget: Budget) -> Iterator[None]:
     except PageTimeout as error:
         seconds = budget.seconds * BOOK_TIME_FACTOR
         raise UnreadableFile(
-            f"The book takes longer than {seconds:g} s to read, its pages not counted"
+            f"The book takes longer than {seconds:g} s to read, not counting its pages"
             " (CITEWELL_INGEST__MAX_PAGE_SECONDS)."
         ) from error
     finally:
@@ -105,9 +105,9 @@ def apply_budget(budget: Budget) -> Iterator[None]:
 
 @contextmanager
 def skip_on_error(source: str, skipped: list[SkippedFile], step: str = "") -> Iterator[None]:
-    """Note why a page cannot be read, and go on with the next.
+    """Record an unreadable page in `skipped` instead of raising.
 
-    A later `step` of the same page has a time of its own.
+    Each `step` of a page has its own time limit.
     """
     try:
         if _budget is None:
@@ -120,13 +120,13 @@ def skip_on_error(source: str, skipped: list[SkippedFile], step: str = "") -> It
 
 
 def check_budget() -> None:
-    """Make sure that the page may be looked at: called before any work on one.
+    """Check that the current page may be read; call it before any work on a page.
 
     Raises:
-        UnreadableFile: it took too long, or ended a process, before.
+        UnreadableFile: the page took too long, or ended a worker, before.
     """
-    if _budget is not None and _budget.refusal:
-        raise UnreadableFile(_budget.refusal)
+    if _budget is not None and _budget.skip_reason:
+        raise UnreadableFile(_budget.skip_reason)
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:
@@ -134,9 +134,9 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 
 
 def _set_timer(seconds: float) -> None:
-    """Interrupt after so many seconds of work, again each second, and end the process after twice.
+    """Interrupt after this CPU time and each second from then on; after twice the time, exit.
 
-    None ends both.
+    Zero disables both.
     """
     signal.setitimer(signal.ITIMER_PROF, seconds, 1.0 if seconds else 0.0)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -147,10 +147,10 @@ def _set_timer(seconds: float) -> None:
 
 def _set_memory(size: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    # macOS knows the limit and does not let it be set.
+    # macOS has the limit but refuses to set it.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_at_most(size, hard), hard))
 
 
-def _at_most(wanted: int, hard: int) -> int:
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+def _at_most(soft: int, hard: int) -> int:
+    return soft if hard == resource.RLIM_INFINITY else min(soft, hard)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.ingest.formats import epub
-from citewell.ingest.formats.base import SourceFile, files_below
+from citewell.ingest.formats.base import BookFormat, SourceFile, walk_files
 from citewell.ingest.formats.pdf import document
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.options import IngestOptions
@@ -13,28 +13,24 @@ from citewell.options import IngestOptions
 _READ = {epub.ENDING: epub.read_epub, document.ENDING: document.read_pdf}
 
 
-class VolumesFormat:
+class VolumesFormat(BookFormat):
     """A folder of PDF and EPUB files."""
 
     kind = "shelf"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a PDF or an EPUB below the folder."""
-        return root.is_dir() and next(files_below(root, tuple(_READ)), None) is not None
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
+        return root.is_dir() and next(walk_files(root, tuple(_READ)), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the files."""
-        return list(files_below(root, tuple(_READ)))
+        return list(walk_files(root, tuple(_READ)))
 
     def read(self, root: Path, options: IngestOptions) -> Book:
         """Read every file; its title is the part that its pages stand in."""
         pages: list[Page] = []
         skipped: list[SkippedFile] = []
-        for file in files_below(root, tuple(_READ), skipped):
+        for file in walk_files(root, tuple(_READ), skipped):
             with skip_on_error(file.name, skipped):
                 book = _READ[file.path.suffix.lower()](file, options)
                 pages += (_in_volume(page, book.title) for page in book.pages)

@@ -9,7 +9,7 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, is_inside
+from citewell.ingest.formats.base import SourceFile, is_allowed_path
 from citewell.ingest.formats.docusaurus.js_values import (
     UNKNOWN,
     Function,
@@ -55,7 +55,7 @@ class Modules:
         start = (file.parent / name).resolve()
         places = (Path(f"{start}{ending}") for ending in _ENDINGS)
         found = next((place for place in places if place.is_file()), None)
-        return found if found and is_inside(found, self.top) else None
+        return found if found and is_allowed_path(found, self.top) else None
 
     def exports(self, file: Path) -> dict[str, object]:
         """Return what a module exports, by name; what it exports as a whole is its `default`."""

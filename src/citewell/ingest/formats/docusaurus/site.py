@@ -11,7 +11,7 @@ from typing import Any
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile, UnsupportedSource
-from citewell.ingest.formats.base import SourceFile, address, check_folder
+from citewell.ingest.formats.base import BookFormat, SourceFile, check_configured_folder, quote_path
 from citewell.ingest.formats.docusaurus.config import (
     CURRENT,
     DocsPlugin,
@@ -124,16 +124,16 @@ class _Source:
     mdx: bool
 
 
-class DocusaurusFormat:
+class DocusaurusFormat(BookFormat):
     """A Docusaurus 2 or 3 site, or its docs folder."""
 
     kind = "docusaurus"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether the folder is a Docusaurus site, or the docs folder of one."""
         return _site(root) is not None
 
-    def home(self, root: Path) -> Path:
+    def book_folder(self, root: Path) -> Path:
         """Return the folder of the site, be it the one above."""
         return _site(root) or root
 
@@ -182,7 +182,9 @@ class DocusaurusFormat:
 def _every(site: Path, config: SiteConfig) -> Iterator[_Docs]:
     file = config_file(site)
     for plugin in config.plugins:
-        check_folder(site / plugin.path, "path", file.name if file else "the configuration")
+        check_configured_folder(
+            site / plugin.path, "path", file.name if file else "the configuration"
+        )
         names = read_versions(site, plugin)
         last = last_version(names, plugin)
         for name in names:
@@ -281,7 +283,7 @@ def _page(docs: _Docs, name: str, source: _Source) -> Page:
         source=name,
         title=scalar(source.front_matter.get("title")) or parsed.heading or own,
         part="",
-        url=address(docs.config.address(*docs.route, slug)),
+        url=quote_path(docs.config.address(*docs.route, slug)),
         sections=parsed.sections,
     )
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, address, files_below, read_bytes
+from citewell.ingest.formats.base import BookFormat, SourceFile, quote_path, read_bytes, walk_files
 from citewell.ingest.formats.html.tree import (
     Element,
     class_attribute,
@@ -47,27 +47,23 @@ class _Site:
     """Whether the site links its pages without `.html`."""
 
 
-class HtmlFormat:
+class HtmlFormat(BookFormat):
     """A folder with a built site, or one page of HTML."""
 
     kind = "html"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether `root` is a page, or a folder with more pages than Markdown."""
         if root.is_file():
             return root.name.lower().endswith(ENDINGS)
-        pages = sum(1 for _ in files_below(root, ENDINGS))
+        pages = sum(1 for _ in walk_files(root, ENDINGS))
         sources = sum(1 for _ in markdown_files(root)) if pages else 0
         built = (root / "index.html").is_file() or (root / "sitemap.xml").is_file()
         return pages > 0 and (sources == 0 or (built and pages >= sources))
 
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
-
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages, and the maps that order them."""
-        return [*files_below(root, ENDINGS), *_sitemaps(root)]
+        return [*walk_files(root, ENDINGS), *_sitemaps(root)]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
         """Read every page that is not made for machines."""
@@ -75,7 +71,7 @@ class HtmlFormat:
         from citewell.ingest.formats.html.tree import text_of
 
         skipped: list[SkippedFile] = []
-        files = [f for f in files_below(root, ENDINGS, skipped) if not _MACHINE_MADE.search(f.name)]
+        files = [f for f in walk_files(root, ENDINGS, skipped) if not _MACHINE_MADE.search(f.name)]
         index, tree = _index(files, options)
         site = _site(root, files, tree, options)
         read: dict[str, tuple[Page, PageFacts]] = {}
@@ -397,4 +393,4 @@ def page_address(name: str, root: str, *, bare: bool) -> str:
         path = f"{folder}/" if folder else ""
     else:
         path = re.sub(r"\.html?$", "", name) if bare else name
-    return f"{root.rstrip('/')}/{address(path)}"
+    return f"{root.rstrip('/')}/{quote_path(path)}"

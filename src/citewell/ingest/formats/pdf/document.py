@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from citewell.domain import Block, Book, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SingleFileFormat, SourceFile, address, check_size
+from citewell.ingest.formats.base import SingleFileFormat, SourceFile, check_readable, quote_path
 from citewell.ingest.formats.time_limit import check_budget, skip_on_error
 from citewell.options import IngestOptions
 
@@ -34,7 +34,7 @@ def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
     from citewell.ingest.formats.pdf.layout import without_running_heads
     from citewell.ingest.formats.pdf.text import build_blocks, with_headings
 
-    check_size(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
+    check_readable(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
     skipped: list[SkippedFile] = []
     with _ENTRY:
         title, pages, outline = _open(file, options, skipped)
@@ -153,7 +153,7 @@ def _pages(
     options: IngestOptions,
 ) -> Iterator[Page]:
     site = (options.site_url or "").rstrip("/")
-    url = site if site.lower().endswith(ENDING) else f"{site}/{address(file.name)}"
+    url = site if site.lower().endswith(ENDING) else f"{site}/{quote_path(file.name)}"
     used: set[str] = set()
     for title, held in chapters:
         if not held:

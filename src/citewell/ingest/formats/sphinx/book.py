@@ -13,7 +13,7 @@ from docutils import nodes
 
 from citewell.domain import Book, BrokenLink, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, site_address, skip_linked_folders
+from citewell.ingest.formats.base import BookFormat, SourceFile, site_base_url, skip_linked_folders
 from citewell.ingest.formats.markdown import read_start, read_text
 from citewell.ingest.formats.sphinx.conf import SphinxConfig, find_config
 from citewell.ingest.formats.sphinx.doctree import document_title, labels_of, read_sections
@@ -38,18 +38,14 @@ _TAKES_IN = re.compile(
 )
 
 
-class SphinxFormat:
+class SphinxFormat(BookFormat):
     """A Sphinx project in reStructuredText, MyST Markdown or notebooks."""
 
     kind = "sphinx"
 
-    def recognises(self, root: Path) -> bool:
+    def matches(self, root: Path) -> bool:
         """Return whether there is a `conf.py` with a root document, or an index with a toctree."""
         return not (root / "_toc.yml").is_file() and find_config(root) is not None
-
-    def home(self, root: Path) -> Path:
-        """Return the folder of the book."""
-        return root if root.is_dir() else root.parent
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the pages, and every file that a page takes in."""
@@ -159,7 +155,7 @@ def _pages(
         else:
             placed.append(Place(docname=docname))
     given = options.site_url or config.text("html_baseurl")
-    url = site_address(given, "html_baseurl", "conf.py", skipped)
+    url = site_base_url(given, "html_baseurl", "conf.py", skipped)
     end = config.text("html_file_suffix") or ".html"
     for place in placed:
         address = f"{url}/{place.docname}{end}"

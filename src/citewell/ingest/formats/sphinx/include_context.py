@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import SourceFile, is_inside
+from citewell.ingest.formats.base import SourceFile, is_allowed_path
 from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
@@ -78,4 +78,4 @@ def candidates(root: Path, pages: list[Path], name: str, folder: Path | None = N
         found = [(start / name.lstrip("/")).resolve() for start in dict.fromkeys(starts)]
     except (OSError, RuntimeError):  # a loop of links
         return []
-    return [path for path in found if is_inside(path, root)]
+    return [path for path in found if is_allowed_path(path, root)]
