@@ -175,7 +175,7 @@ def ask(target: str, serving: str, size: int) -> dict[str, float]:
         spent = []
         for vector, text in questions:
             begun = time.perf_counter()
-            engine.nearest(vector, query_weights(text), Filters(), depth)
+            engine.search(vector, query_weights(text), Filters(), depth)
             spent.append(1000 * (time.perf_counter() - begun))
         return sorted(spent)
 

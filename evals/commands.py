@@ -163,7 +163,7 @@ def reading(paths: tuple[Path, ...], kind: str | None, show: bool, data_dir: Pat
     """
     settings = settings_from(data_dir)
     console = Console()
-    count = build_embedder(settings, say=Console(stderr=True).print).count_tokens
+    count = build_embedder(settings, on_status=Console(stderr=True).print).count_tokens
     bad = False
     for path in paths:
         read = read_book(path, count, kind=kind, options=settings.ingest)

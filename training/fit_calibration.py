@@ -281,7 +281,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path(".citewell/training"))
     options = parser.parse_args()
-    embedder = build_embedder(read_settings(), say=print)
+    embedder = build_embedder(read_settings(), on_status=print)
     books = [
         read_covid(options.data / "covid-qa", embedder, options.cache),
         read_openstax(options.data / "openstax-microbiology", embedder, options.cache),

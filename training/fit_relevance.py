@@ -214,7 +214,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path(".citewell/training"))
     options = parser.parse_args()
-    embedder = build_embedder(read_settings(), say=print)
+    embedder = build_embedder(read_settings(), on_status=print)
     read = partial(read_openstax, embedder=embedder, cache=options.cache)
     rows = asyncio.run(gather([read(options.data / name) for name in FITTED_ON], embedder))
     others = asyncio.run(gather([read(options.held_out / name) for name in HELD_OUT], embedder))

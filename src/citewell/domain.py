@@ -209,33 +209,33 @@ class Prefix:
     text: str
 
 
-Wanted = tuple[str | Prefix, ...]
-"""Values of which any may match: a text as a whole, a `Prefix` by its beginning."""
+AllowedValues = tuple[str | Prefix, ...]
+"""Alternatives: a string matches the whole value, a `Prefix` the start of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Where to search; a field left empty does not restrict, and all the others must match."""
 
-    chapter: Wanted = ()
-    section: Wanted = ()
-    url: Wanted = ()
+    chapter: AllowedValues = ()
+    section: AllowedValues = ()
+    url: AllowedValues = ()
     """Addresses with the heading's anchor, as passages have them."""
-    source_file: Wanted = ()
+    source_file: AllowedValues = ()
 
     def __bool__(self) -> bool:
-        return any(self.wanted.values())
+        return any(self.by_field.values())
 
     @property
-    def wanted(self) -> dict[str, Wanted]:
+    def by_field(self) -> dict[str, AllowedValues]:
         """The fields by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def allow(self, chunk: Chunk) -> bool:
-        """Return whether a chunk stands where the search goes."""
+    def matches(self, chunk: Chunk) -> bool:
+        """Return whether a chunk satisfies every filter."""
         return all(
             any(_matches(getattr(chunk, name), value) for value in values)
-            for name, values in self.wanted.items()
+            for name, values in self.by_field.items()
             if values
         )
 

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from citewell.errors import BadSettings, DiskFull
-from citewell.models.embedder import GraniteEmbedder
-from citewell.models.registry import choose_embedder
+from citewell.models.embedder import GraniteEmbedder, StatusCallback
+from citewell.options import EmbeddingOptions
 from citewell.ports import Answerer, Embedder, FeedbackStore, Judge, Library, Reranker, ThreadStore
 from citewell.private_files import make_private, touch_private
 from citewell.settings import Settings
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from citewell.storage.threads import SqlThreadStore
 
 
-StatusCallback = Callable[[str], None]
 CACHE_KEY_SETTINGS = {
     "embedder",
     "embedding",
@@ -56,15 +55,40 @@ def books_folder(settings: Settings) -> Path:
     return settings.data_dir.expanduser() / "books"
 
 
-def build_embedder(settings: Settings, say: StatusCallback = lambda _: None) -> Embedder:
-    """Make the embedder; nothing is loaded yet.
+def build_embedder(settings: Settings, on_status: StatusCallback = lambda _: None) -> Embedder:
+    """Return the configured embedder, not loaded yet.
 
     Raises:
-        BadSettings: `CITEWELL_EMBEDDER` names none, or a setting that it needs is missing.
+        BadSettings: `CITEWELL_EMBEDDER` is unknown, or a setting that it needs is missing.
     """
     folder = settings.data_dir.expanduser() / "models"
-    embedded = GraniteEmbedder(folder, threads=settings.embed_threads, say=say)
+    embedded = GraniteEmbedder(folder, threads=settings.embed_threads, on_status=on_status)
     return choose_embedder(settings.embedder, embedded, settings.embedding, folder)
+
+
+def choose_embedder(
+    name: str, embedded: GraniteEmbedder, options: EmbeddingOptions, folder: Path
+) -> Embedder:
+    """Return the embedder with a name, not loaded yet.
+
+    Raises:
+        BadSettings: the name is unknown, or a setting that it needs is missing.
+    """
+    if name == "embedded":
+        return embedded
+    kind, _, model = name.partition("/")
+    if model and kind in ("openai", "litellm"):
+        from citewell.models.remote_embedder import RemoteEmbedder
+
+        return RemoteEmbedder(name, options, embedded)
+    if model and kind == "fastembed":
+        from citewell.models.fastembed import FastEmbedder
+
+        return FastEmbedder(model, options, embedded, folder)
+    raise BadSettings(
+        f"CITEWELL_EMBEDDER={name!r} is not known: 'embedded', 'openai/NAME', 'litellm/NAME' or "
+        "'fastembed/NAME'."
+    )
 
 
 def build_calibration(settings: Settings, embedder: str) -> "Calibration":
@@ -101,7 +125,7 @@ def build_library(settings: Settings, embedder: str | None = None) -> "BaseLibra
         books_folder(settings),
         embedder=embedder,
         default=settings.book,
-        most=settings.index.open_books,
+        max_open=settings.index.open_books,
     )
 
 
@@ -258,7 +282,7 @@ def build_per_book(
 
 def wire_services(
     settings: Settings,
-    say: StatusCallback = lambda _: None,
+    on_status: StatusCallback = lambda _: None,
     *,
     model: "tuple[str, ModelFactory] | None" = None,
     cached: bool = False,
@@ -276,7 +300,7 @@ def wire_services(
     from citewell.answer.replay import ReceiptService
     from citewell.retrieve.rerank import SentenceReranker
 
-    embedder = build_embedder(settings, say)
+    embedder = build_embedder(settings, on_status)
     library = build_library(settings)
     evidence = SentenceReranker(build_reranker(settings))
     searcher = build_searcher(settings, _with_embedding_cache(embedder, settings, cached), evidence)

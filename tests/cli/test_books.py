@@ -49,7 +49,7 @@ def test_a_question_is_about_the_book_that_is_named(citewell: Citewell, two_book
     tiny = citewell("search", "What sounds in fog?", "--book", "tiny", data=two_books)
 
     assert both.returncode == 1
-    assert "Say which book is meant. Known: horns, tiny." in both.stderr
+    assert "Name a book. Known: horns, tiny." in both.stderr
     assert "sounds twice a minute" in horns.stdout
     assert "twice a minute" not in tiny.stdout
 

@@ -31,7 +31,7 @@ def test_weights_that_were_changed_are_not_called_checked(citewell: Citewell, da
 
     assert run.returncode == 1
     assert _line(run.stdout, "embedder").startswith("no")
-    assert "damaged; delete that folder to make it again" in _line(run.stdout, "embedder")
+    assert "damaged; delete that folder to recreate it" in _line(run.stdout, "embedder")
 
 
 def test_a_folder_of_another_name_is_told_and_not_read(

@@ -41,14 +41,14 @@ def test_one_wrong_bit_is_noticed_wherever_it_is(revision: Path, place: int) -> 
     flip(revision / "shard" / "page.dat", place)
 
     assert not is_intact(revision)
-    assert is_intact(revision, contents=False)
+    assert is_intact(revision, verify_contents=False)
 
 
 def test_a_file_that_was_cut_short_is_noticed_without_reading_it(revision: Path) -> None:
     with (revision / "shard" / "page.dat").open("r+b") as file:
         file.truncate(4_999_999)
 
-    assert not is_intact(revision, contents=False)
+    assert not is_intact(revision, verify_contents=False)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_one_of_several_books_must_be_named(lamps_and_horns: Path) -> None:
 
     assert [manifest.book for manifest in library.books()] == ["horns", "lamps"]
     assert library.open("horns").book == "horns"
-    with pytest.raises(UnknownBook, match=r"^Say which book is meant\. Known: horns, lamps\.$"):
+    with pytest.raises(UnknownBook, match=r"^Name a book\. Known: horns, lamps\.$"):
         library.open(None)
 
 
@@ -128,7 +128,7 @@ def test_a_revision_that_is_gone_is_unavailable_and_names_the_book(folder: Path)
     put(folder, "lamps")
     set_current(folder / "lamps", "gone")
 
-    with pytest.raises(IndexUnavailable, match=r"'lamps' is incomplete or of another version"):
+    with pytest.raises(IndexUnavailable, match=r"'lamps' is incomplete or has another format"):
         shelf(folder).open("lamps")
     assert shelf(folder).books() == []
 

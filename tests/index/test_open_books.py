@@ -61,7 +61,7 @@ def _descriptors() -> list[Path]:
 @pytest.mark.skipif(not MAPS.exists(), reason="only Linux tells what a process holds")
 @pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.cluster)])
 def test_only_the_last_few_of_many_books_stay_open(shelf: Path, step: int) -> None:
-    library = DiskLibrary(shelf, embedder=HashEmbedder.id, most=OPEN)
+    library = DiskLibrary(shelf, embedder=HashEmbedder.id, max_open=OPEN)
     names = [manifest.book for manifest in library.books()]
     first = library.open(names[0])
     most = 0

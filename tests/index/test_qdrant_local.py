@@ -6,7 +6,7 @@ import pytest
 
 from citewell.domain import Chunk, Filters
 from citewell.errors import IndexUnavailable
-from citewell.index.qdrant_local import BATCH, EdgeIndex, build_shard
+from citewell.index.qdrant_local import BATCH_SIZE, EdgeIndex, build_shard
 from citewell.ingest.toc import build_contents
 from citewell.ports import Vectors
 from citewell.text.terms import TermStatistics
@@ -17,7 +17,9 @@ EVERYWHERE = Filters()
 LENS = make_chunk(1, "A Fresnel lens is made of rings.", chapter="Lamps", section="Lens")
 OIL = make_chunk(2, "Colza oil burns in the lamp.", chapter="Lamps", section="Oil")
 HORN = make_chunk(3, "The keeper sounds a horn.", chapter="Fog", section="Horn", source_file="b.md")
-MANY = [make_chunk(n, f"Row {n}.", source_file="long.md") for n in range(10, 10 + 2 * BATCH - 3)]
+MANY = [
+    make_chunk(n, f"Row {n}.", source_file="long.md") for n in range(10, 10 + 2 * BATCH_SIZE - 3)
+]
 ALL = [LENS, OIL, HORN, *reversed(MANY)]
 CONTENTS = build_contents("Lamps", [LENS, OIL, HORN, *MANY])
 

@@ -118,12 +118,12 @@ def test_what_another_host_begins_is_left_alone_for_a_day(
     push_book(books, "tiny", server)
     catalogue = RevisionCatalog(server)
     current = catalogue.current()["tiny"]
-    begun = catalogue.begin("tiny", "half")
+    begun = catalogue.create_revision("tiny", "half")
 
-    assert catalogue.sweep("tiny", [current]) == 0
+    assert catalogue.delete_obsolete("tiny", [current]) == 0
     assert begun in catalogue.all("tiny")
     monkeypatch.setattr(module, "ABANDONED_AFTER", timedelta(0))
-    assert catalogue.sweep("tiny", [current]) == 1
+    assert catalogue.delete_obsolete("tiny", [current]) == 1
     assert catalogue.all("tiny") == [current]
 
 
@@ -150,7 +150,7 @@ def test_what_is_recorded_of_every_book_is_not_read_for_one(
     assert asked == [1]
 
 
-@pytest.mark.parametrize("step", ["record_checksums", "set_current"])
+@pytest.mark.parametrize("step", ["write_parts", "set_current"])
 def test_two_hosts_that_ingest_at_once_leave_a_book_that_can_be_read(
     server: QdrantServer, tmp_path: Path, books: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

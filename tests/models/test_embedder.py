@@ -82,7 +82,7 @@ def test_a_damaged_file_is_named_with_what_to_do(
     with pytest.raises(EmbedderUnavailable) as caught:
         GraniteEmbedder(tmp_path).embed_query("lens")
     assert str(caught.value) == (
-        f"The {what} {copy / file} cannot be loaded; delete its folder to make it again."
+        f"The {what} {copy / file} cannot be loaded; delete its folder to recreate it."
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from citewell.errors import BadSettings, EmbedderUnavailable, EmbedderUnreachable
 from citewell.models.embedder import GraniteEmbedder, prepare_granite
-from citewell.models.registry import choose_embedder
 from citewell.options import EmbeddingOptions
+from citewell.wiring import choose_embedder
 from tests.servers import EmbeddingServer, Fault
 
 TEXTS = ["A lens turns.", "Fog is wet."]

@@ -11,9 +11,9 @@ from pydantic import SecretStr
 
 from citewell.errors import BadSettings, EmbedderUnavailable, EmbedderUnreachable
 from citewell.models.embedder import GraniteEmbedder
-from citewell.models.registry import choose_embedder
 from citewell.options import EmbeddingOptions
 from citewell.ports import Embedder
+from citewell.wiring import choose_embedder
 from tests.servers import EmbeddingServer, Fault
 
 TEXTS = ["A lens turns.", "Fog is wet.", "A horn sounds in fog.", "The keeper winds the clock."]
@@ -137,24 +137,27 @@ def _first(row: dict[str, Any], value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (Fault(change=lambda rows: rows[:-1]), "gave 3 vectors for 4 texts"),
-        (Fault(change=lambda rows: [*rows, rows[0] | {"index": 4}]), "gave 5 vectors for 4 texts"),
+        (Fault(change=lambda rows: rows[:-1]), "3 vectors for 4 texts"),
+        (
+            Fault(change=lambda rows: [*rows, rows[0] | {"index": 4}]),
+            "5 vectors for 4 texts",
+        ),
         (
             Fault(change=lambda rows: [r | {"embedding": r["embedding"][:8]} for r in rows]),
-            r"vectors 8 wide, but 384 is configured \(CITEWELL_EMBEDDING__WIDTH\)",
+            r"vectors of width 8, but 384 is configured \(CITEWELL_EMBEDDING__WIDTH\)",
         ),
         (
             Fault(change=lambda rows: [rows[0] | {"embedding": [1.0]}, *rows[1:]]),
-            "something else than vectors",
+            "did not return vectors",
         ),
         (Fault(change=lambda rows: [_first(r, float("nan")) for r in rows]), "not finite"),
         (Fault(change=lambda rows: [_first(r, float("inf")) for r in rows]), "not finite"),
         (Fault(change=lambda rows: [_first(r, None) for r in rows]), "not finite"),
         (Fault(change=lambda rows: [r | {"embedding": [0.0] * 384} for r in rows]), "all zero"),
-        (Fault(change=lambda rows: [r | {"index": 0} for r in rows]), "which vector is of which"),
-        (Fault(change=lambda rows: []), "gave 0 vectors for 4 texts"),
-        (Fault(body=b"<html>Sign in</html>"), "something else than embeddings"),
-        (Fault(body=b'{"data": null}'), "something else than embeddings"),
+        (Fault(change=lambda rows: [r | {"index": 0} for r in rows]), "returned invalid indices"),
+        (Fault(change=lambda rows: []), "0 vectors for 4 texts"),
+        (Fault(body=b"<html>Sign in</html>"), "did not return embeddings"),
+        (Fault(body=b'{"data": null}'), "did not return embeddings"),
         (Fault(400), r"refuses the request \(400; .*CITEWELL_EMBEDDING__MAX_TOKENS"),
         (Fault(404), r"refuses the request \(404"),
         (Fault(401), r"refuses the key \(401\); set CITEWELL_EMBEDDING__API_KEY"),

@@ -111,5 +111,5 @@ class Shelf:
     def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
         return [self._chunks[identity] for identity in ids]
 
-    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
+    def neighbours(self, chunk_id: str, count: int) -> Sequence[Chunk]:
         raise NotImplementedError

@@ -233,7 +233,7 @@ def dump_filters(filters: Filters) -> dict[str, list[Any]]:
     """Return the filters that restrict, as requests have them."""
     return {
         name: [{"prefix": one.text} if isinstance(one, Prefix) else one for one in values]
-        for name, values in filters.wanted.items()
+        for name, values in filters.by_field.items()
         if values
     }
 

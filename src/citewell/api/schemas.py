@@ -29,7 +29,15 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from citewell.domain import SELECTION_LENGTH, Answer, Chunk, ContextMode, Filters, Prefix, Wanted
+from citewell.domain import (
+    SELECTION_LENGTH,
+    AllowedValues,
+    Answer,
+    Chunk,
+    ContextMode,
+    Filters,
+    Prefix,
+)
 from citewell.text.plain_text import replace_lone_surrogates
 
 NUL = "\0"
@@ -375,7 +383,7 @@ class BookFilters(RequestModel):
             raise ValueError(f"there is no filter {', '.join(map(repr, unknown))}; known: {known}")
         return data
 
-    def _wanted(self, name: str) -> Wanted:
+    def _wanted(self, name: str) -> AllowedValues:
         value: FilterValues = getattr(self, name)
         values = value if isinstance(value, list) else [value]
         return tuple(

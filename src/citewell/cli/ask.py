@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 - one for each option
 async def _ask(settings: Settings, question: Question) -> None:
     console = Console()
     answering = WordWriter(console)
-    async with wire_services(settings, say=Console(stderr=True).print) as services:
+    async with wire_services(settings, on_status=Console(stderr=True).print) as services:
         answer: Answer | None = None
         async for event in services.answerer.answer(question):
             if isinstance(event, Sentence):

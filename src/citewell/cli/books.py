@@ -101,7 +101,7 @@ def _list(settings: Settings, as_json: bool) -> None:
     for line in lines:
         _print(line, console)
     if not lines and not broken:
-        click.echo(f"No book has been ingested into {library.where} yet.", err=True)
+        click.echo(f"No book has been ingested into {library.location} yet.", err=True)
     for name in broken:
         click.echo(f"{name}: damaged or of another version; ingest it again.", err=True)
     sys.exit(1 if broken else 0)

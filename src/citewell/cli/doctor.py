@@ -163,7 +163,7 @@ def _books(settings: Settings) -> str:
         library.close()
     listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
     said = "; ".join(listed) or "none yet; run `citewell ingest PATH`"
-    return f"on {library.where}: {said}" if settings.index_url else said
+    return f"on {library.location}: {said}" if settings.index_url else said
 
 
 def _kept_in(folder: Path) -> list[str]:

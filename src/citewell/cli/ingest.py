@@ -109,7 +109,7 @@ def run_ingest(job: IngestArguments, console: Console) -> "IngestReport":
     found = detect_format(job.path, job.kind).kind
     more = "" if job.kind else " (--format reads it as another)"
     console.print(f"Reading {job.path} as {found}{more}.", markup=False, soft_wrap=True)
-    embedder = build_embedder(job.settings, say=console.print)
+    embedder = build_embedder(job.settings, on_status=console.print)
     report = ingest_once(job, found, embedder, console)
     print_report(report, console, verbose=job.verbose)
     return report
@@ -166,7 +166,7 @@ FIRST_CHECK_MS = 1000
 
 def watch_book(job: IngestArguments, console: Console) -> None:
     """Ingest, and again whenever the book changes, until Ctrl-C."""
-    embedder = build_embedder(job.settings, say=console.print)
+    embedder = build_embedder(job.settings, on_status=console.print)
     try:
         # A path that holds no book at all ends it: there is nothing to watch.
         detect_format(job.path, job.kind)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from citewell.domain import Filters, Prefix, Wanted
+from citewell.domain import AllowedValues, Filters, Prefix
 from citewell.errors import BadRequest, CitewellError, StoreUnavailable
 from citewell.logging import configure_logging
 from citewell.settings import Settings, read_settings
@@ -32,7 +32,7 @@ filter_option = click.option(
     "filters",
     multiple=True,
     metavar="FIELD=VALUE",
-    help=f"Search only where FIELD ({', '.join(Filters().wanted)}) is VALUE, or begins with it: "
+    help=f"Search only where FIELD ({', '.join(Filters().by_field)}) is VALUE, or begins with it: "
     "FIELD^=VALUE. Repeated for one field, any may match.",
 )
 book_option = click.option("--book", help="Name of the book, where there are several.")
@@ -44,7 +44,9 @@ def parse_filters(said: Sequence[str], **more: Sequence[str]) -> Filters:
     Raises:
         BadRequest: one has another form, or names no field; the message says which there are.
     """
-    wanted: dict[str, Wanted] = {name: tuple(more.get(name, ())) for name in Filters().wanted}
+    wanted: dict[str, AllowedValues] = {
+        name: tuple(more.get(name, ())) for name in Filters().by_field
+    }
     for one in said:
         field, sign, value = one.partition("=")
         name = field.removesuffix("^").strip()

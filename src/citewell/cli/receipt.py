@@ -86,7 +86,7 @@ def _print_facts(receipt: Receipt, say: _Say) -> None:
     confidence, timings = receipt.confidence, receipt.timings
     filters = [
         f"{name}^={one.text}" if isinstance(one, Prefix) else f"{name}={one}"
-        for name, values in receipt.filters.wanted.items()
+        for name, values in receipt.filters.by_field.items()
         for one in values
     ]
     say(

@@ -1,1 +1,1 @@
-"""Vectors in, hits out."""
+"""Search indexes: dense and keyword vectors on an embedded Qdrant engine or a Qdrant server."""

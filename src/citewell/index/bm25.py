@@ -1,7 +1,7 @@
-"""Keyword vectors: BM25 term weights, with the same notion of a term as the rest of Citewell.
+"""Sparse BM25 vectors, and rankings that do not depend on the engine.
 
-The engine multiplies by the inverse document frequency; the weights here hold the rest of BM25.
-Made on our side, they are the same for the embedded engine and for a server.
+The engine multiplies by the inverse document frequency; the weights here are the rest of BM25.
+Computing them here makes them the same for the embedded engine and for a server.
 """
 
 from collections import Counter
@@ -28,59 +28,59 @@ def _dimension(term: str) -> int:
 
 
 def passage_weights(text: str, average_length: float) -> SparseWeights:
-    """Weigh the terms of a passage; a long passage counts each occurrence less."""
-    found = terms(text)
-    norm = K1 * (1 - B + B * len(found) / max(average_length, 1.0))
+    """Return the BM25 weights of a passage's terms, normalized by its length."""
+    passage_terms = terms(text)
+    norm = K1 * (1 - B + B * len(passage_terms) / max(average_length, 1.0))
     weights: dict[int, float] = {}
-    for term, count in Counter(found).items():
-        place = _dimension(term)
-        weights[place] = weights.get(place, 0.0) + count * (K1 + 1) / (count + norm)
+    for term, count in Counter(passage_terms).items():
+        dimension = _dimension(term)
+        weights[dimension] = weights.get(dimension, 0.0) + count * (K1 + 1) / (count + norm)
     return SparseWeights(list(weights), list(weights.values()))
 
 
 def query_weights(text: str) -> SparseWeights:
-    """Weigh the terms of a question: each once."""
-    places = list(dict.fromkeys(_dimension(term) for term in terms(text)))
-    return SparseWeights(places, [1.0] * len(places))
+    """Return the weights of a query: 1 for each distinct term."""
+    dimensions = list(dict.fromkeys(_dimension(term) for term in terms(text)))
+    return SparseWeights(dimensions, [1.0] * len(dimensions))
 
 
 Scored = tuple[str, float]
-
+"""A chunk's id and its score."""
 SCORE_TOLERANCE = 1e-6
-"""Scores this close, as a share of their size, are equal: engines add up in different orders."""
+"""The relative difference up to which scores tie: engines sum floats in different orders."""
 EXTRA_HITS = 24
-"""How many more are asked for than are wanted, to see where those end that score the same."""
+"""Hits requested beyond `k`, to see where the ties with the last hit end."""
 MAX_LIMIT = 4096
-"""Where more than so many score the same, the engine may choose among them."""
+"""Beyond this limit, the engine decides which of the tied hits to return."""
 
 
-def best(ask: Callable[[int], Sequence[Sequence[Scored]]], depth: int) -> list[list[Scored]]:
-    """Return the best `depth` of each list, those of equal score by id.
+def top_k(search: Callable[[int], Sequence[Sequence[Scored]]], k: int) -> list[list[Scored]]:
+    """Return the best `k` hits of each ranking, with ties ordered by id.
 
-    `ask` gives every list up to a number, best first. It is asked for more until the last of those
-    that score like the last one wanted are seen.
+    `search` returns the rankings up to a limit, which is raised until all ties with the last of the
+    `k` hits are seen.
     """
-    limit = depth + EXTRA_HITS
+    limit = k + EXTRA_HITS
     while True:
-        lists = ask(limit)
-        if limit >= MAX_LIMIT or all(_is_settled(one, depth, limit) for one in lists):
-            return [_in_order(one)[:depth] for one in lists]
+        rankings = search(limit)
+        if limit >= MAX_LIMIT or all(_has_all_ties(ranking, k, limit) for ranking in rankings):
+            return [_sort_ties(ranking)[:k] for ranking in rankings]
         limit *= 4
 
 
-def _is_settled(found: Sequence[Scored], depth: int, limit: int) -> bool:
-    return len(found) < limit or not _is_tied(found[depth - 1][1], found[-1][1])
+def _has_all_ties(ranking: Sequence[Scored], k: int, limit: int) -> bool:
+    return len(ranking) < limit or not _is_tied(ranking[k - 1][1], ranking[-1][1])
 
 
-def _in_order(found: Sequence[Scored]) -> list[Scored]:
+def _sort_ties(ranking: Sequence[Scored]) -> list[Scored]:
     groups: list[list[Scored]] = []
-    for one in found:
-        if groups and _is_tied(groups[-1][-1][1], one[1]):
-            groups[-1].append(one)
+    for hit in ranking:
+        if groups and _is_tied(groups[-1][-1][1], hit[1]):
+            groups[-1].append(hit)
         else:
-            groups.append([one])
-    # Equal means equal: all of a group have the score of its first.
-    return [(identity, group[0][1]) for group in groups for identity, _ in sorted(group)]
+            groups.append([hit])
+    # All hits of a group get the score of its first, so that they compare as equal.
+    return [(chunk_id, group[0][1]) for group in groups for chunk_id, _ in sorted(group)]
 
 
 def _is_tied(higher: float, lower: float) -> bool:

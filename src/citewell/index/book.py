@@ -1,4 +1,4 @@
-"""One revision of one book on any engine: what all of them do the same way."""
+"""The index of one revision of one book, on any engine."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from citewell.domain import Chunk, Contents, Filters
-from citewell.index.bm25 import Scored, SparseWeights, best, query_weights
+from citewell.index.bm25 import Scored, SparseWeights, query_weights, top_k
 from citewell.index.revision import Manifest, chunk_from_json
 from citewell.ports import Rankings, Vectors
 from citewell.text.terms import TermStatistics
@@ -14,35 +14,35 @@ from citewell.text.vocabulary import Vocabulary
 
 DENSE = "dense"
 KEYWORD = "keyword"
-BATCH = 256
+BATCH_SIZE = 256
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Payload = Mapping[str, Any]
 
 
 class Engine(Protocol):
-    """Finds and keeps points; knows nothing of books."""
+    """A vector database that stores the points of one revision."""
 
-    def nearest(
-        self, vector: Vectors, words: SparseWeights, filters: Filters, limit: int
+    def search(
+        self, vector: Vectors, keywords: SparseWeights, filters: Filters, limit: int
     ) -> list[list[Scored]]:
-        """Return points by meaning and, if there are any words, by those, best first."""
+        """Return a dense ranking and, unless `keywords` is empty, a keyword ranking."""
         ...
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
-        """Return what is kept of points; unknown ones are left out."""
+        """Return the payloads of points; skip unknown ids."""
         ...
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, tuple[Payload, Vectors]]:
-        """Return what is kept of points, with their vectors; unknown ones are left out."""
+        """Return the payloads and dense vectors of points; skip unknown ids."""
         ...
 
     def page(self, source_file: str) -> Mapping[str, Payload]:
-        """Return all points of one page."""
+        """Return the payloads of a page's points."""
         ...
 
     def close(self) -> None:
-        """Release what is held."""
+        """Release the engine's resources."""
         ...
 
 
@@ -57,7 +57,7 @@ class BookIndex:
         contents: Contents,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """Search with `engine`; the rest was recorded when the revision was made."""
+        """Search with `engine`; the other arguments were stored with the revision."""
         self.book = manifest.book
         self.title = manifest.title
         self.revision = manifest.revision
@@ -67,36 +67,34 @@ class BookIndex:
         self._engine = engine
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        """Rank chunks by meaning and by keywords, at most `depth` each."""
-        ask = partial(self._engine.nearest, vector, query_weights(text), filters)
-        dense, *keyword = best(ask, depth)
+        """Return the `depth` best chunks by dense and by keyword search."""
+        search = partial(self._engine.search, vector, query_weights(text), filters)
+        dense, *keyword = top_k(search, depth)
         return Rankings(dense=dense, keyword=keyword[0] if keyword else [])
 
     def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
-        """Return chunks with their vectors, in the order of `ids`; unknown ids are left out."""
-        found = self._engine.vectors(_possible(ids))
+        """Return chunks with their vectors, in the order of `ids`; skip unknown ids."""
+        points = self._engine.vectors(_valid_ids(ids))
         return [
-            (chunk_from_json(identity, found[identity][0]), found[identity][1])
-            for identity in ids
-            if identity in found
+            (chunk_from_json(one, points[one][0]), points[one][1]) for one in ids if one in points
         ]
 
     def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
-        """Return chunks in the order of `ids`; unknown ids are left out."""
-        found = self._engine.payloads(_possible(ids))
-        return [chunk_from_json(identity, found[identity]) for identity in ids if identity in found]
+        """Return chunks in the order of `ids`; skip unknown ids."""
+        payloads = self._engine.payloads(_valid_ids(ids))
+        return [chunk_from_json(one, payloads[one]) for one in ids if one in payloads]
 
-    def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
-        """Return a chunk with the `reach` before and after it in the book; nothing if unknown."""
-        place = self._places.get(identity)
-        if place is None:
+    def neighbours(self, chunk_id: str, count: int) -> Sequence[Chunk]:
+        """Return a chunk with the `count` chunks before and after it; none if it is unknown."""
+        position = self._positions.get(chunk_id)
+        if position is None:
             return []
-        return self.read(self._order[max(0, place - reach) : place + reach + 1])
+        return self.read(self._order[max(0, position - count) : position + count + 1])
 
     def page(self, source_file: str) -> list[Chunk]:
-        """Return every chunk of one page, in order."""
-        found = self._engine.page(source_file)
-        chunks = (chunk_from_json(identity, payload) for identity, payload in found.items())
+        """Return every chunk of a page, in order."""
+        payloads = self._engine.page(source_file)
+        chunks = (chunk_from_json(chunk_id, payload) for chunk_id, payload in payloads.items())
         return sorted(chunks, key=lambda chunk: chunk.sequence)
 
     def close(self) -> None:
@@ -105,13 +103,13 @@ class BookIndex:
 
     @cached_property
     def _order(self) -> list[str]:
-        return [identity for heading in self.contents.walk() for identity in heading.chunks]
+        return [chunk_id for heading in self.contents.walk() for chunk_id in heading.chunks]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {identity: place for place, identity in enumerate(self._order)}
+    def _positions(self) -> dict[str, int]:
+        return {chunk_id: position for position, chunk_id in enumerate(self._order)}
 
 
-def _possible(ids: Sequence[str]) -> list[str]:
-    """Leave out what no engine takes for an id."""
-    return [identity for identity in ids if _UUID.fullmatch(identity)]
+def _valid_ids(ids: Sequence[str]) -> list[str]:
+    # Engines reject ids that are not UUIDs.
+    return [one for one in ids if _UUID.fullmatch(one)]

@@ -1,4 +1,4 @@
-"""Is a revision still what was written? A damaged index must be made again, not served."""
+"""Checksums of a revision's files: a damaged index is rebuilt, not served."""
 
 import json
 import os
@@ -7,33 +7,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CHECKSUMS = "seal.json"
-_BLOCK = 1 << 16
+_BLOCK_SIZE = 1 << 16
 _EXCLUDED = frozenset((CHECKSUMS, "manifest.json", "report.json"))
-"""Written anew when a revision turns out to be made from other bytes that say the same."""
+"""Rewritten when the source changes without changing the index."""
 _REWRITTEN = frozenset(("shard/edge_config.json",))
-"""Written by the engine whenever it opens the shard: it has to be there, and that is all."""
+"""Rewritten by the engine whenever it opens the shard; only its existence is checked."""
 _TRANSIENT_FILE = "tracker_journal.dat"
-"""Taken away by the engine when it first opens the shard."""
+"""Deleted by the engine when it first opens the shard."""
 
 
 def record_checksums(folder: Path) -> None:
-    """Write down the size and the checksum of every file of a finished revision."""
-    marks = {name: [path.stat().st_size, _checksum(path)] for name, path in _files(folder)}
-    (folder / CHECKSUMS).write_text(json.dumps(marks, indent=1), "utf-8")
+    """Store the size and checksum of every file of a finished revision."""
+    entries = {name: [path.stat().st_size, _checksum(path)] for name, path in _files(folder)}
+    (folder / CHECKSUMS).write_text(json.dumps(entries, indent=1), "utf-8")
 
 
-def is_intact(folder: Path, *, contents: bool = True) -> bool:
-    """Return whether every file is there as it was sealed; its size only, unless with `contents`.
+def is_intact(folder: Path, *, verify_contents: bool = True) -> bool:
+    """Return whether every file has its recorded size and, by default, its recorded checksum.
 
-    The engine maps its files, and to read behind the end of one that was cut short is fatal.
+    The engine memory-maps its files, and reading past the end of a truncated one is fatal.
     """
     try:
-        marks = json.loads((folder / CHECKSUMS).read_text("utf-8"))
-        return bool(marks) and all(
+        entries = json.loads((folder / CHECKSUMS).read_text("utf-8"))
+        return bool(entries) and all(
             (folder / name).is_file()
             if name in _REWRITTEN
-            else _unchanged(folder / name, size, checksum if contents else None)
-            for name, (size, checksum) in marks.items()
+            else _is_unchanged(folder / name, size, checksum if verify_contents else None)
+            for name, (size, checksum) in entries.items()
         )
     except (OSError, ValueError, TypeError, AttributeError):
         return False
@@ -46,30 +46,30 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def _unchanged(path: Path, size: int, checksum: int | None) -> bool:
+def _is_unchanged(path: Path, size: int, checksum: int | None) -> bool:
     if path.stat().st_size != size:
         return False
     return checksum is None or _checksum(path) == checksum
 
 
 def _checksum(path: Path) -> int:
-    """Sum up a file; zeros do not count, whether they lie on the disk or are a hole there."""
+    """Return a checksum that ignores blocks of zeros, so that sparse copies of a file match."""
     total = 0
     with path.open("rb", buffering=0) as data:
-        for place in _filled_blocks(data.fileno()):
-            block = os.pread(data.fileno(), _BLOCK, place)
+        for offset in _data_blocks(data.fileno()):
+            block = os.pread(data.fileno(), _BLOCK_SIZE, offset)
             if block.strip(b"\0"):
-                total = zlib.crc32(block, total ^ place)
+                total = zlib.crc32(block, total ^ offset)
     return total
 
 
-def _filled_blocks(file: int) -> Iterator[int]:
-    """Yield where the blocks begin that hold data: the engine's files are mostly holes."""
-    place, end = 0, os.fstat(file).st_size
-    while place < end:
+def _data_blocks(file: int) -> Iterator[int]:
+    """Yield the offsets of the blocks with data; the engine's files are mostly holes."""
+    offset, end = 0, os.fstat(file).st_size
+    while offset < end:
         try:
-            place = os.lseek(file, place, os.SEEK_DATA) // _BLOCK * _BLOCK
-        except OSError:  # nothing but a hole from here on
+            offset = os.lseek(file, offset, os.SEEK_DATA) // _BLOCK_SIZE * _BLOCK_SIZE
+        except OSError:  # only a hole follows
             return
-        yield place
-        place += _BLOCK
+        yield offset
+        offset += _BLOCK_SIZE

@@ -1,4 +1,4 @@
-"""The books in a data folder, each opened at its current revision."""
+"""Libraries: the current revisions of all books, opened on first use."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from citewell.index.qdrant_local import EdgeIndex
 from citewell.index.revision import (
     Manifest,
     current_revision,
-    read_contents,
+    parse_contents,
+    parse_statistics,
+    parse_vocabulary,
     read_manifest,
-    read_statistics,
-    read_vocabulary,
 )
 
 MAX_LISTED = 10
-"""How many books are named in a message."""
+"""Books named in an error message."""
 MAX_CONCURRENT_LOADS = 16
-"""How many books may be opened at once."""
+"""Locks among which books share out their loading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +33,37 @@ class _OpenIndex:
 
 
 class BaseLibrary:
-    """Opens books on first use, and again when a new revision has been ingested.
+    """Opens books on first use, and reopens those with a new revision."""
 
-    Where they are kept, those say that inherit from it.
-    """
+    location: str
+    """Where the books are stored, for messages."""
 
-    where: str
-    """Where the books are, for people."""
-
-    def __init__(self, *, embedder: str, default: str | None, most: int) -> None:
-        """Serve books that `embedder` built, at most so many at a time."""
+    def __init__(self, *, embedder: str, default: str | None, max_open: int) -> None:
+        """Open books that `embedder` built, at most `max_open` at a time."""
         self._embedder = embedder
         self._default = default
-        self._most = most
+        self._max_open = max_open
         self._opened: OrderedDict[str, _OpenIndex] = OrderedDict()
         self._lock = Lock()
         self._loading = [Lock() for _ in range(MAX_CONCURRENT_LOADS)]
 
     def manifests(self) -> Iterator[Manifest]:
-        """Return what is recorded of the current revision of every book, by name."""
+        """Yield the manifest of each book's current revision, ordered by name."""
         raise NotImplementedError
 
     def names(self) -> Iterator[str]:
-        """Return the names of the books, in order."""
+        """Yield the names of the books, in order."""
         return (manifest.book for manifest in self.manifests())
 
     def report(self, book: str) -> str | None:
-        """Return what was noticed when a book was ingested, as JSON; `None` if that is lost."""
+        """Return a book's ingest report as JSON; `None` if it is missing."""
         raise NotImplementedError
 
-    def _stamp(self, name: str) -> object:
-        """Return something that changes with the current revision of a book.
+    def _version_token(self, name: str) -> object:
+        """Return a value that changes with the book's current revision.
 
         Raises:
-            UnknownBook: there is none of that name.
+            UnknownBook: there is no such book.
         """
         raise NotImplementedError
 
@@ -74,27 +71,27 @@ class BaseLibrary:
         raise NotImplementedError
 
     def books(self) -> list[Manifest]:
-        """List the current revision of every book."""
+        """Return the manifest of each book's current revision."""
         return list(self.manifests())
 
     def find(self, book: str) -> Manifest:
-        """Return what is recorded of a book.
+        """Return the manifest of a book.
 
         Raises:
-            UnknownBook: there is none of that name, or its index is damaged.
+            UnknownBook: there is no such book, or its index is damaged.
         """
-        found = next((manifest for manifest in self.manifests() if manifest.book == book), None)
-        if found is None:
+        manifest = next((one for one in self.manifests() if one.book == book), None)
+        if manifest is None:
             raise self._unknown(book)
-        return found
+        return manifest
 
     def open(self, book: str | None) -> BookIndex:
-        """Return the current revision of a book; of the only one if `book` is `None`."""
+        """Return the current revision of a book; `None` means the default or only book."""
         name = book or self._default or self._only_book()
-        version_token = self._stamp(name)
+        version_token = self._version_token(name)
         if index := self._cached_index(name, version_token):
             return index
-        # One opens a new revision for all who ask for it at once: it may be large.
+        # Concurrent callers wait for one of them to load the revision, which may be large.
         with self._loading[hash(name) % MAX_CONCURRENT_LOADS]:
             return self._cached_index(name, version_token) or self._cache_index(
                 name, version_token, self._load(name)
@@ -110,19 +107,19 @@ class BaseLibrary:
 
     def _cache_index(self, name: str, version_token: object, index: BookIndex) -> BookIndex:
         with self._lock:
-            # Those let go of are left to the garbage collector: a question may still use them.
+            # Evicted indexes are not closed, because a question may still use them.
             self._opened[name] = _OpenIndex(version_token, index)
             self._opened.move_to_end(name)
-            while len(self._opened) > self._most:
+            while len(self._opened) > self._max_open:
                 self._opened.popitem(last=False)
         return index
 
     def ping(self) -> None:
-        """See that a book can be opened: the default one, or any.
+        """Check that the default book, or any book, can be opened.
 
         Raises:
-            UnknownBook: there is none.
-            IndexUnavailable: it cannot be opened.
+            UnknownBook: there is no book.
+            IndexUnavailable: the book cannot be opened.
         """
         self.open(self._default or next(iter(self.names()), None))
 
@@ -147,35 +144,31 @@ class BaseLibrary:
             return names[0]
         if not names:
             raise UnknownBook("No book has been ingested yet.")
-        raise UnknownBook(f"Say which book is meant.{self._known()}")
+        raise UnknownBook(f"Name a book.{self._list_books()}")
 
     def _unknown(self, name: str) -> UnknownBook:
-        return UnknownBook(f"There is no book {name!r}.{self._known()}")
+        return UnknownBook(f"There is no book {name!r}.{self._list_books()}")
 
-    def _known(self) -> str:
+    def _list_books(self) -> str:
         names = list(islice(self.names(), MAX_LISTED + 1))
         if not names:
             return " None has been ingested yet."
         return f" Known: {', '.join(names[:MAX_LISTED])}{', …' if len(names) > MAX_LISTED else '.'}"
 
 
-MAX_OPEN_BOOKS = 32
-"""How many books are held open, unless more or fewer are wanted."""
-
-
 class DiskLibrary(BaseLibrary):
-    """The books below a folder, on the embedded engine."""
+    """The books in a folder, on the embedded engine."""
 
     def __init__(
-        self, folder: Path, *, embedder: str, default: str | None = None, most: int = MAX_OPEN_BOOKS
+        self, folder: Path, *, embedder: str, default: str | None = None, max_open: int = 32
     ) -> None:
-        """Serve the books below `folder` that `embedder` built."""
-        super().__init__(embedder=embedder, default=default, most=most)
-        self.where = str(folder.parent)
+        """Open the books in `folder` that `embedder` built."""
+        super().__init__(embedder=embedder, default=default, max_open=max_open)
+        self.location = str(folder.parent)
         self._folder = folder
 
     def manifests(self) -> Iterator[Manifest]:
-        """Yield what is recorded of the current revision of every book, by name."""
+        """Yield the manifest of each book's current revision, ordered by name."""
         self._check_folder()
         for book in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
             current = current_revision(book)
@@ -184,17 +177,16 @@ class DiskLibrary(BaseLibrary):
                 yield manifest
 
     def report(self, book: str) -> str | None:
-        """Return what was noticed when a book was ingested, as JSON; `None` if that is lost."""
-        self._stamp(book)
+        """Return a book's ingest report as JSON; `None` if it is missing."""
+        self._version_token(book)
         current = current_revision(self._folder / book)
         try:
             return (current / "report.json").read_text("utf-8") if current else None
         except (OSError, ValueError):
             return None
 
-    def _stamp(self, name: str) -> int:
-        if name != Path(name).name:
-            # A name is one folder's, never a path out of the library.
+    def _version_token(self, name: str) -> int:
+        if name != Path(name).name:  # prevents path traversal
             raise self._unknown(name)
         try:
             return (self._folder / name / "current").stat().st_mtime_ns
@@ -205,10 +197,10 @@ class DiskLibrary(BaseLibrary):
             raise self._unknown(name) from error
 
     def _check_folder(self) -> None:
-        """See that the books' folder can be read; one that was never there has no books.
+        """Check that the folder can be read; a folder that never existed is an empty library.
 
         Raises:
-            IndexUnavailable: it cannot, or books were read there before.
+            IndexUnavailable: the folder cannot be read, or it has disappeared.
         """
         try:
             next(self._folder.iterdir(), None)
@@ -223,15 +215,16 @@ class DiskLibrary(BaseLibrary):
         manifest = read_manifest(folder) if folder else None
         if folder is None or manifest is None:
             raise IndexUnavailable(
-                f"The index of {name!r} is incomplete or of another version; ingest the book again."
+                f"The index of {name!r} is incomplete or has another format; ingest the book again."
             )
         self._check_embedder(manifest)
         damaged = f"The index of {name!r} is incomplete or damaged; ingest the book again."
-        if not is_intact(folder, contents=False):
+        if not is_intact(folder, verify_contents=False):
             raise IndexUnavailable(damaged)
         try:
-            statistics, contents = read_statistics(folder), read_contents(folder)
-            vocabulary = read_vocabulary(folder)
+            statistics = parse_statistics((folder / "terms.json").read_text("utf-8"))
+            contents = parse_contents((folder / "contents.json").read_text("utf-8"))
+            vocabulary = parse_vocabulary((folder / "vocabulary.json").read_text("utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise IndexUnavailable(damaged) from error
         return EdgeIndex(folder, manifest, statistics, contents, vocabulary)

@@ -1,4 +1,4 @@
-"""The passages of one revision in a collection of a Qdrant server."""
+"""The index on a Qdrant server: a collection per revision, and the library of all books."""
 
 import hashlib
 import json
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from citewell.domain import Chunk, Filters, Prefix, Wanted
+from citewell.domain import AllowedValues, Chunk, Filters, Prefix
 from citewell.errors import IndexUnavailable, IndexUnreachable
 from citewell.index.bm25 import Scored, SparseWeights, passage_weights
-from citewell.index.book import BATCH, DENSE, KEYWORD, BookIndex, Payload
+from citewell.index.book import BATCH_SIZE, DENSE, KEYWORD, BookIndex, Payload
 from citewell.index.library import BaseLibrary
 from citewell.index.qdrant_server import (
     QdrantServer,
     RevisionCatalog,
     ServerRevision,
     count_replicas,
-    hosts,
+    host_names,
 )
 from citewell.index.revision import (
     Manifest,
@@ -37,35 +37,35 @@ if TYPE_CHECKING:
 
 
 Entry = tuple[Chunk, str, Vectors]
-"""A chunk, the text it is found by, and its vector."""
+"""A chunk, the text to index for it, and its vector."""
 MAX_FACET_VALUES = 1_000_000
-"""More than any book has chapters, pages or addresses."""
+"""More distinct values than any field of a book has."""
 OVERSAMPLING = 3.0
-"""So many times as many are found by the smaller form of the vectors as are scored by the whole."""
-INDEXED = {
-    **dict.fromkeys(Filters().wanted, "keyword"),
+"""Candidates per hit that are found by quantized vectors and rescored by the original ones."""
+PAYLOAD_INDEXES = {
+    **dict.fromkeys(Filters().by_field, "keyword"),
     "content_hash": "keyword",
     "chunk_index": "integer",
     "text": "text",
 }
-"""Fields that the server can look passages up by, and how."""
+"""The indexed payload fields and their types."""
 INDEXING_TIMEOUT = 600.0
-"""Seconds that the server may take to build its index before readers are sent there anyway."""
+"""Seconds to wait for the server to build its index before the revision is published anyway."""
 
 
 class Checksum:
-    """Sums up passages with their vectors, in whatever order they come."""
+    """An order-independent checksum of passages with their vectors."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with no passages."""
         self.count = 0
         self._total = 0
 
-    def add(self, identity: str, payload: Payload, vector: Vectors) -> None:
-        """Count one passage."""
-        said = json.dumps([identity, payload], sort_keys=True, ensure_ascii=False)
-        seen = hashlib.sha256(said.encode() + vector.astype("<f4").tobytes()).digest()
-        self._total = (self._total + int.from_bytes(seen)) % (1 << 256)
+    def add(self, chunk_id: str, payload: Payload, vector: Vectors) -> None:
+        """Add one passage."""
+        text = json.dumps([chunk_id, payload], sort_keys=True, ensure_ascii=False)
+        digest = hashlib.sha256(text.encode() + vector.astype("<f4").tobytes()).digest()
+        self._total = (self._total + int.from_bytes(digest)) % (1 << 256)
         self.count += 1
 
     def __str__(self) -> str:
@@ -73,18 +73,18 @@ class Checksum:
 
 
 class ServerEngine:
-    """One collection, read from wherever the server is."""
+    """A collection of the server, for reading."""
 
     def __init__(self, server: QdrantServer, collection: str) -> None:
-        """Read `collection`; nothing is sent yet."""
+        """Use `collection` without connecting."""
         self._server = server
         self._name = collection
         self._values: dict[str, list[str]] = {}
 
-    def nearest(
-        self, vector: Vectors, words: SparseWeights, filters: Filters, limit: int
+    def search(
+        self, vector: Vectors, keywords: SparseWeights, filters: Filters, limit: int
     ) -> list[list[Scored]]:
-        """Return points by meaning and, if there are any words, by those, best first."""
+        """Return a dense ranking and, unless `keywords` is empty, a keyword ranking."""
         from qdrant_client import models
 
         where = self._filter(filters)
@@ -93,19 +93,19 @@ class ServerEngine:
                 query=vector.tolist(), using=DENSE, filter=where, limit=limit, params=self._params()
             )
         ]
-        if words.indices:
-            said = models.SparseVector(indices=words.indices, values=words.values)
+        if keywords.indices:
+            sparse = models.SparseVector(indices=keywords.indices, values=keywords.values)
             requests.append(
-                models.QueryRequest(query=said, using=KEYWORD, filter=where, limit=limit)
+                models.QueryRequest(query=sparse, using=KEYWORD, filter=where, limit=limit)
             )
-        lists = self._server.read(
+        rankings = self._server.read(
             "searching", lambda client: client.query_batch_points(self._name, requests)
         )
-        # JSON has the shortest text of a 32-bit number, which read as 64 bits is another one.
-        return [[(str(p.id), float(np.float32(p.score))) for p in one.points] for one in lists]
+        # JSON carries the shortest decimal of a 32-bit float, which differs as a 64-bit float.
+        return [[(str(p.id), float(np.float32(p.score))) for p in one.points] for one in rankings]
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
-        """Return what is kept of points; unknown ones are left out."""
+        """Return the payloads of points; skip unknown ids."""
         if not ids:
             return {}
         records = self._server.read(
@@ -114,7 +114,7 @@ class ServerEngine:
         return {str(record.id): record.payload or {} for record in records}
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, tuple[Payload, Vectors]]:
-        """Return what is kept of points, with their vectors; unknown ones are left out."""
+        """Return the payloads and dense vectors of points; skip unknown ids."""
         if not ids:
             return {}
         records = self._server.read(
@@ -126,102 +126,87 @@ class ServerEngine:
         return {str(record.id): (record.payload or {}, _dense(record)) for record in records}
 
     def page(self, source_file: str) -> Mapping[str, Payload]:
-        """Return all points of one page."""
+        """Return the payloads of a page's points."""
         where = self._filter(Filters(source_file=(source_file,)))
-        return {str(record.id): record.payload or {} for record in self._scroll(where)}
+        records = self._server.scroll(self._name, BATCH_SIZE, scroll_filter=where)
+        return {str(record.id): record.payload or {} for record in records}
 
-    def everything(self) -> Iterator[tuple[str, Payload, Vectors]]:
-        """Yield all points, with their vectors."""
-        for record in self._scroll(None, with_vectors=[DENSE]):
+    def points(self) -> Iterator[tuple[str, Payload, Vectors]]:
+        """Yield all points with their payloads and dense vectors."""
+        for record in self._server.scroll(self._name, BATCH_SIZE, with_vectors=[DENSE]):
             yield str(record.id), record.payload or {}, _dense(record)
 
     def close(self) -> None:
-        """Do nothing: connections are the server's."""
-
-    def _scroll(self, where: Any, **more: Any) -> "Iterator[models.Record]":
-        offset: Any = None
-        while True:
-            records, offset = self._server.read(
-                "reading", _page_of(self._name, scroll_filter=where, offset=offset, **more)
-            )
-            yield from records
-            if offset is None:
-                return
+        """Do nothing: the library closes the connections."""
 
     def _params(self) -> "models.SearchParams | None":
         from qdrant_client import models
 
         if self._server.options.quantization == "none":
             return None
-        whole = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
-        return models.SearchParams(quantization=whole)
+        rescoring = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+        return models.SearchParams(quantization=rescoring)
 
     def _filter(self, filters: Filters) -> "models.Filter | None":
-        """Return the filters as the server's own, so that it looks only where they allow."""
+        """Translate the filters to the server's."""
         from qdrant_client import models
 
         fields: list[Any] = [
             models.FieldCondition(
                 key=name, match=models.MatchAny(any=self._expand_prefixes(name, values))
             )
-            for name, values in filters.wanted.items()
+            for name, values in filters.by_field.items()
             if values
         ]
         return models.Filter(must=fields) if fields else None
 
-    def _expand_prefixes(self, name: str, values: Wanted) -> list[str]:
-        """Return every value that is meant: servers match whole values, beginnings only of late."""
-        begun = tuple(value.text for value in values if isinstance(value, Prefix))
-        known = self._field_values(name) if begun else ()
-        whole = [value for value in values if isinstance(value, str)]
-        return list(dict.fromkeys([*whole, *(one for one in known if one.startswith(begun))]))
+    def _expand_prefixes(self, name: str, values: AllowedValues) -> list[str]:
+        """Replace prefixes by the values they match: only recent servers can filter by prefix."""
+        prefixes = tuple(value.text for value in values if isinstance(value, Prefix))
+        known = self._field_values(name) if prefixes else ()
+        exact = [value for value in values if isinstance(value, str)]
+        return list(dict.fromkeys([*exact, *(one for one in known if one.startswith(prefixes))]))
 
     def _field_values(self, name: str) -> list[str]:
-        """Return all values of a field; a revision never changes, so they are asked for once."""
+        """Return the distinct values of a field, cached because revisions are immutable."""
         if name not in self._values:
-            found = self._server.read(
+            facet = self._server.read(
                 "reading",
                 lambda client: client.facet(self._name, name, limit=MAX_FACET_VALUES, exact=True),
             )
-            self._values[name] = [str(hit.value) for hit in found.hits]
+            self._values[name] = [str(hit.value) for hit in facet.hits]
         return self._values[name]
 
 
 def write_passages(
     server: QdrantServer, collection: str, entries: Iterable[Entry], *, width: int, average: float
 ) -> Checksum:
-    """Write chunks into a new collection, and give the checksum of what was sent.
+    """Write chunks into a new collection and return their checksum.
 
     Raises:
-        IndexUnreachable: the server fails, or does not give back what was written.
+        IndexUnreachable: the server fails, or does not return what was written.
     """
     server.write("writing", lambda client: _create(client, server, collection, width))
-    sent, left = Checksum(), iter(entries)
-    while points := [_point(entry, average, sent) for entry in islice(left, BATCH)]:
-        server.write("writing", _upsert(collection, points))
-    kept = checksum_of(ServerEngine(server, collection))
-    if str(kept) != str(sent):
+    sent, remaining = Checksum(), iter(entries)
+    while points := [_point(entry, average, sent) for entry in islice(remaining, BATCH_SIZE)]:
+        server.upsert(collection, points)
+    stored = Checksum()
+    for point in ServerEngine(server, collection).points():
+        stored.add(*point)
+    if str(stored) != str(sent):
         raise IndexUnreachable(
-            f"The server does not give back what was written into {collection}: "
-            f"{kept.count} of {sent.count} passages."
+            f"The server does not return what was written to {collection}: "
+            f"{stored.count} of {sent.count} passages."
         )
     _wait_for_indexing(server, collection)
     return sent
-
-
-def checksum_of(engine: ServerEngine) -> Checksum:
-    """Sum up what a collection holds."""
-    found = Checksum()
-    for one in engine.everything():
-        found.add(*one)
-    return found
 
 
 def _create(client: "QdrantClient", server: QdrantServer, collection: str, width: int) -> None:
     from qdrant_client import models
 
     options = server.options
-    smaller: dict[str, Any] = {
+    quantization: dict[str, Any] = {
         "none": None,
         "int8": models.ScalarQuantization(
             scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
@@ -231,16 +216,16 @@ def _create(client: "QdrantClient", server: QdrantServer, collection: str, width
         ),
     }
     if client.collection_exists(collection):
-        return  # an answer was lost, not the request
+        return  # an earlier attempt succeeded, but its response was lost
     client.create_collection(
         collection,
         vectors_config={DENSE: models.VectorParams(size=width, distance=models.Distance.COSINE)},
         sparse_vectors_config={KEYWORD: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         shard_number=options.shard_number,
         replication_factor=count_replicas(client, server),
-        quantization_config=smaller[options.quantization],
+        quantization_config=quantization[options.quantization],
     )
-    for name, kind in INDEXED.items():
+    for name, kind in PAYLOAD_INDEXES.items():
         client.create_payload_index(collection, name, models.PayloadSchemaType(kind))
 
 
@@ -248,31 +233,23 @@ def _point(entry: Entry, average: float, sent: Checksum) -> "models.PointStruct"
     from qdrant_client import models
 
     chunk, text, vector = entry
-    words = passage_weights(text, average)
+    keywords = passage_weights(text, average)
     payload = chunk_to_json(chunk)
     sent.add(chunk.id, payload, vector)
-    said = models.SparseVector(indices=words.indices, values=words.values)
+    sparse = models.SparseVector(indices=keywords.indices, values=keywords.values)
     return models.PointStruct(
-        id=chunk.id, vector={DENSE: vector.tolist(), KEYWORD: said}, payload=payload
+        id=chunk.id, vector={DENSE: vector.tolist(), KEYWORD: sparse}, payload=payload
     )
 
 
 def _wait_for_indexing(server: QdrantServer, collection: str) -> None:
-    """Wait until the server has built its index: readers get what they get from then on."""
-    until = monotonic() + INDEXING_TIMEOUT
-    while monotonic() < until:
-        found = server.read("reading", lambda client: client.get_collection(collection))
-        if str(found.status.value) != "yellow":
+    """Wait until the server has built its index, which makes searches fast."""
+    deadline = monotonic() + INDEXING_TIMEOUT
+    while monotonic() < deadline:
+        info = server.read("reading", lambda client: client.get_collection(collection))
+        if str(info.status.value) != "yellow":
             return
         sleep(0.2)
-
-
-def _upsert(collection: str, points: list[Any]) -> Any:
-    return lambda client: client.upsert(collection, points, wait=True)
-
-
-def _page_of(collection: str, **more: Any) -> Any:
-    return lambda client: client.scroll(collection, limit=BATCH, with_payload=True, **more)
 
 
 def _dense(record: "models.Record") -> Vectors:
@@ -281,39 +258,39 @@ def _dense(record: "models.Record") -> Vectors:
 
 
 class ServerLibrary(BaseLibrary):
-    """Any number of hosts may serve from the same server; none of them keeps anything."""
+    """The books on a server, which any number of hosts can share."""
 
     def __init__(self, server: QdrantServer, *, embedder: str, default: str | None = None) -> None:
-        """Serve the books on `server` that `embedder` built."""
-        super().__init__(embedder=embedder, default=default, most=server.options.open_books)
-        self.where = hosts(server.urls)
+        """Open the books on `server` that `embedder` built."""
+        super().__init__(embedder=embedder, default=default, max_open=server.options.open_books)
+        self.location = host_names(server.urls)
         self._server = server
         self._catalogue = RevisionCatalog(server)
         self._current: Mapping[str, ServerRevision] = {}
-        self._looked_at = float("-inf")
-        self._looking = Lock()
+        self._refreshed_at = float("-inf")
+        self._refreshing = Lock()
 
     def manifests(self) -> Iterator[Manifest]:
-        """Yield what is recorded of the current revision of every book, by name."""
+        """Yield the manifest of each book's current revision, ordered by name."""
         yield from self._catalogue.manifests(self._refresh().values())
 
     def names(self) -> Iterator[str]:
-        """Yield the names of the books, in order, without asking for what is recorded of each."""
+        """Yield the names of the books, in order, without reading their manifests."""
         yield from sorted(self._refresh())
 
     def find(self, book: str) -> Manifest:
-        """Return what is recorded of a book.
+        """Return the manifest of a book.
 
         Raises:
-            UnknownBook: there is none of that name, or its index is of another version.
+            UnknownBook: there is no such book, or its index has another format.
         """
-        found = self._catalogue.manifests([self._find_revision(book)])
-        if not found:
+        manifests = self._catalogue.manifests([self._find_revision(book)])
+        if not manifests:
             raise self._unknown(book)
-        return found[0]
+        return manifests[0]
 
     def report(self, book: str) -> str | None:
-        """Return what was noticed when a book was ingested, as JSON; `None` if that is lost."""
+        """Return a book's ingest report as JSON; `None` if it is missing."""
         return self._catalogue.parts(self._find_revision(book)).get("report")
 
     def close(self) -> None:
@@ -321,42 +298,42 @@ class ServerLibrary(BaseLibrary):
         super().close()
         self._server.close()
 
-    def _stamp(self, name: str) -> object:
+    def _version_token(self, name: str) -> object:
         return self._find_revision(name).collection
 
     def _find_revision(self, name: str) -> ServerRevision:
-        kept = self._refresh().get(name)
-        if kept is None:
+        revision = self._refresh().get(name)
+        if revision is None:
             raise self._unknown(name)
-        return kept
+        return revision
 
     def _refresh(self) -> Mapping[str, ServerRevision]:
-        """Return the revisions that readers use, as they were a moment ago."""
-        fresh = self._server.options.refresh_seconds
-        if monotonic() - self._looked_at <= fresh:
+        """Return the current revisions, at most `refresh_seconds` old."""
+        max_age = self._server.options.refresh_seconds
+        if monotonic() - self._refreshed_at <= max_age:
             return self._current
-        # One looks for all; the others go on with what is known, if anything is.
-        if not self._looking.acquire(blocking=not self._current):
+        # One thread refreshes; the others use the old revisions, if there are any.
+        if not self._refreshing.acquire(blocking=not self._current):
             return self._current
         try:
-            if monotonic() - self._looked_at > fresh:
+            if monotonic() - self._refreshed_at > max_age:
                 self._current = self._catalogue.current()
-                self._looked_at = monotonic()
+                self._refreshed_at = monotonic()
         finally:
-            self._looking.release()
+            self._refreshing.release()
         return self._current
 
     def _load(self, name: str) -> BookIndex:
-        kept = self._find_revision(name)
+        revision = self._find_revision(name)
         try:
-            parts = self._catalogue.parts(kept)
+            parts = self._catalogue.parts(revision)
         except IndexUnavailable:
-            self._looked_at = float("-inf")  # it may have made room for a newer one: look again
+            self._refreshed_at = float("-inf")  # a newer revision may have replaced it
             raise
         manifest = parse_manifest(parts.get("manifest", ""))
         if manifest is None:
             raise IndexUnavailable(
-                f"The index of {name!r} is of another version; ingest the book again."
+                f"The index of {name!r} has another format; ingest the book again."
             )
         self._check_embedder(manifest)
         try:
@@ -367,5 +344,5 @@ class ServerLibrary(BaseLibrary):
             raise IndexUnavailable(
                 f"The index of {name!r} is damaged; ingest the book again."
             ) from error
-        engine = ServerEngine(self._server, kept.collection)
+        engine = ServerEngine(self._server, revision.collection)
         return BookIndex(engine, manifest, statistics, contents, vocabulary)

@@ -1,7 +1,7 @@
-"""The index on the Qdrant engine, embedded in this process.
+"""The index on the embedded Qdrant engine.
 
-The engine holds the interpreter lock while it works and must be opened in the process that uses it.
-A revision is written without a log and flushed, so that any number of processes may read it.
+The engine holds the GIL while it works and must be opened in the process that uses it. A revision
+is flushed and has no write-ahead log, so any number of processes can read it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ from qdrant_edge import (
     UpdateOperation,
 )
 
-from citewell.domain import Chunk, Contents, Filters, Prefix, Wanted
+from citewell.domain import AllowedValues, Chunk, Contents, Filters, Prefix
 from citewell.errors import IndexUnavailable
 from citewell.index.bm25 import Scored, SparseWeights, passage_weights
-from citewell.index.book import BATCH, DENSE, KEYWORD, BookIndex, Payload
+from citewell.index.book import BATCH_SIZE, DENSE, KEYWORD, BookIndex, Payload
 from citewell.index.revision import Manifest, chunk_to_json
 from citewell.ports import Vectors
 from citewell.text.terms import TermStatistics
@@ -46,24 +46,24 @@ KEYWORD_FIELDS = ("book", "chapter", "section", "url", "source_file", "content_h
 
 
 @contextmanager
-def _engine_errors(doing: str) -> Iterator[None]:
+def _engine_errors(action: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # The engine raises plain `Exception` with a text; what is more special is not its own.
+        # The engine raises plain `Exception`; subclasses come from elsewhere.
         if type(error) is not Exception and not isinstance(error, OSError):
             raise
         if "os error 28" in str(error):
             raise IndexUnavailable(
-                f"The index failed while {doing}: there is no space left on its disk."
+                f"The index failed while {action}: there is no space left on its disk."
             ) from error
-        raise IndexUnavailable(f"The index failed while {doing}: {error}") from error
+        raise IndexUnavailable(f"The index failed while {action}: {error}") from error
 
 
 def build_shard(
     folder: Path, entries: Iterable[tuple[Chunk, str, Vectors]], *, width: int, average: float
 ) -> None:
-    """Write chunks, the texts they are found by, and their vectors into a new folder."""
+    """Write chunks, the texts to index for them, and their vectors into a new folder."""
     config = EdgeConfig(
         vectors={DENSE: EdgeVectorParams(size=width, distance=Distance.Cosine)},
         sparse_vectors={KEYWORD: EdgeSparseVectorParams(modifier=Modifier.Idf)},
@@ -81,7 +81,7 @@ def build_shard(
             sparse = passage_weights(text, average)
             vectors: Any = {DENSE: vector, KEYWORD: SparseVector(sparse.indices, sparse.values)}
             batch.append(Point(chunk.id, vectors, chunk_to_json(chunk)))
-            if len(batch) == BATCH:
+            if len(batch) == BATCH_SIZE:
                 shard.update(UpdateOperation.upsert_points(batch))
                 batch = []
         if batch:
@@ -91,66 +91,66 @@ def build_shard(
 
 
 class EdgeEngine:
-    """A shard in a folder, opened for reading."""
+    """A shard in a folder, open for reading."""
 
     def __init__(self, folder: Path) -> None:
         """Open the shard that `build_shard` wrote."""
         with _engine_errors("opening"):
             self._shard = EdgeShard.load(str(folder))
 
-    def nearest(
-        self, vector: Vectors, words: SparseWeights, filters: Filters, limit: int
+    def search(
+        self, vector: Vectors, keywords: SparseWeights, filters: Filters, limit: int
     ) -> list[list[Scored]]:
-        """Return points by meaning and, if there are any words, by those, best first."""
+        """Return a dense ranking and, unless `keywords` is empty, a keyword ranking."""
         where = _filter(filters)
-        meant: Any = vector
+        dense: Any = vector
         requests = [
             QueryRequest(
                 limit=limit,
-                query=Query.Nearest(meant, using=DENSE),
+                query=Query.Nearest(dense, using=DENSE),
                 filter=where,
                 params=SearchParams(exact=False),
             )
         ]
-        if words.indices:
-            said = SparseVector(words.indices, words.values)
+        if keywords.indices:
+            sparse = SparseVector(keywords.indices, keywords.values)
             requests.append(
-                QueryRequest(limit=limit, query=Query.Nearest(said, using=KEYWORD), filter=where)
+                QueryRequest(limit=limit, query=Query.Nearest(sparse, using=KEYWORD), filter=where)
             )
         with _engine_errors("searching"):
-            lists = self._shard.query_batch(QueryBatchRequest(requests))
-        return [[(str(point.id), point.score) for point in points] for points in lists]
+            rankings = self._shard.query_batch(QueryBatchRequest(requests))
+        return [[(str(point.id), point.score) for point in points] for points in rankings]
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
-        """Return what is kept of points; unknown ones are left out."""
-        wanted: list[Any] = list(ids)
+        """Return the payloads of points; skip unknown ids."""
+        point_ids: list[Any] = list(ids)
         with _engine_errors("reading"):
-            records = self._shard.retrieve(wanted, True, False)
+            records = self._shard.retrieve(point_ids, True, False)
         return {str(record.id): record.payload or {} for record in records}
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, tuple[Payload, Vectors]]:
-        """Return what is kept of points, with their vectors; unknown ones are left out."""
-        wanted: list[Any] = list(ids)
+        """Return the payloads and dense vectors of points; skip unknown ids."""
+        point_ids: list[Any] = list(ids)
         with _engine_errors("reading"):
-            records = self._shard.retrieve(wanted, True, [DENSE])
+            records = self._shard.retrieve(point_ids, True, [DENSE])
         return {
             str(record.id): (record.payload or {}, np.asarray(_dense(record.vector), np.float32))
             for record in records
         }
 
     def page(self, source_file: str) -> Mapping[str, Payload]:
-        """Return all points of one page."""
+        """Return the payloads of a page's points."""
         where = Filter(must=[FieldCondition(key="source_file", match=MatchValue(source_file))])
-        found: dict[str, Payload] = {}
+        payloads: dict[str, Payload] = {}
         offset = None
         with _engine_errors("reading"):
             while True:
                 records, offset = self._shard.scroll(
-                    ScrollRequest(limit=BATCH, offset=offset, filter=where, with_payload=True)
+                    ScrollRequest(limit=BATCH_SIZE, offset=offset, filter=where, with_payload=True)
                 )
-                found |= {str(record.id): record.payload or {} for record in records}
+                payloads |= {str(record.id): record.payload or {} for record in records}
                 if offset is None:
-                    return found
+                    return payloads
 
     def close(self) -> None:
         """Close the files."""
@@ -178,20 +178,20 @@ def _dense(vectors: object) -> object:
 
 
 def _filter(filters: Filters) -> Filter | None:
-    """Return the filters as the engine's own, so that it looks only where they allow."""
+    """Translate the filters to the engine's."""
     fields: list[Any] = [
         Filter(should=_conditions(name, values))
-        for name, values in filters.wanted.items()
+        for name, values in filters.by_field.items()
         if values
     ]
     return Filter(must=fields) if fields else None
 
 
-def _conditions(name: str, values: Wanted) -> list[Any]:
-    whole = [value for value in values if isinstance(value, str)]
-    begun = [
+def _conditions(name: str, values: AllowedValues) -> list[Any]:
+    exact = [value for value in values if isinstance(value, str)]
+    prefixes = [
         FieldCondition(key=name, match=MatchPrefix(value.text))
         for value in values
         if isinstance(value, Prefix)
     ]
-    return [*([FieldCondition(key=name, match=MatchAny(whole))] if whole else ()), *begun]
+    return [*([FieldCondition(key=name, match=MatchAny(exact))] if exact else ()), *prefixes]

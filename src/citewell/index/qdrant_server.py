@@ -1,10 +1,10 @@
-"""What a server holds of books beside their passages, and which revision of each readers use.
+"""The client of a Qdrant server, and the server's catalogue of revisions.
 
-    citewell                              the catalogue: a point a piece of what a revision records
+    citewell                              the catalogue: metadata of revisions, split into points
     citewell~BOOK~REVISION~NONCE          a collection with the passages of one revision
-    citewell~BOOK                         an alias: the revision that readers use
+    citewell~BOOK                         an alias of the book's current revision
 
-A revision is complete before its alias names it, and never changes afterwards.
+A revision is complete before the alias names it and immutable afterwards.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import methodcaller
 from threading import Lock
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,55 +27,69 @@ from citewell.index.revision import Manifest, parse_manifest
 from citewell.options import IndexOptions
 
 if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
+    from qdrant_client import QdrantClient, models
 
 
 LOG = logging.getLogger("citewell.index")
 T = TypeVar("T")
 Request = Callable[["QdrantClient"], T]
 FIRST_WAIT = 0.2
-LONGEST_WAIT = 5.0
-MAX_WRITE_ATTEMPTS = 12
-"""How many times as long as a read a write may take: it waits for every copy."""
-TOO_MANY_REQUESTS, FAULT, MISSING = 429, 500, 404
+MAX_WAIT = 5.0
+WRITE_TIMEOUT_FACTOR = 12
+"""How much longer than a read a write may take, because it waits for every replica."""
+TOO_MANY_REQUESTS, SERVER_ERROR, NOT_FOUND = 429, 500, 404
 NO_COMPRESSION = {"accept-encoding": "identity"}
-"""Packed answers come in several writes, the second of which waits 40 ms for the first to be
-acknowledged: far longer than sending them as they are takes."""
+"""Compressed responses are sent in several writes, and delayed ACKs then cost 40 ms each."""
 
 
 class QdrantServer:
-    """Sends requests to whichever address answers; nothing is opened before the first."""
+    """A Qdrant server with failover among its addresses; connects on first use."""
 
     def __init__(self, urls: str, options: IndexOptions) -> None:
-        """Use the comma-separated `urls`, each process beginning with another.
+        """Use the comma-separated `urls`; processes start with different ones to spread the load.
 
         Raises:
-            BadSettings: one of them is no address.
+            BadSettings: a URL is invalid.
         """
         self.options = options
-        self.urls = [_checked(url.strip()) for url in urls.split(",") if url.strip()]
+        self.urls = [_check_url(url.strip()) for url in urls.split(",") if url.strip()]
         if not self.urls:
             raise BadSettings("CITEWELL_INDEX_URL is empty.")
         self._clients: dict[tuple[str, int], QdrantClient] = {}
         self._lock = Lock()
-        self._first = os.getpid() % len(self.urls)
+        self._active = os.getpid() % len(self.urls)
 
-    def read(self, doing: str, request: Request[T]) -> T:
-        """Return what the server answers to a request that changes nothing.
-
-        Raises:
-            IndexUnreachable: no address answers, or not with what was asked for.
-            RevisionGone: it is not there.
-        """
-        return self._send(doing, request, self.options.timeout_seconds)
-
-    def write(self, doing: str, request: Request[T]) -> T:
-        """Return what the server answers to a request that may be sent twice without harm.
+    def read(self, action: str, request: Request[T]) -> T:
+        """Return the response to a read request; `action` describes it in errors.
 
         Raises:
-            IndexUnreachable: no address answers, or it refuses.
+            IndexUnreachable: no address answers, or the request is refused.
+            RevisionGone: the collection does not exist.
         """
-        return self._send(doing, request, MAX_WRITE_ATTEMPTS * self.options.timeout_seconds)
+        return self._send(action, request, self.options.timeout_seconds)
+
+    def write(self, action: str, request: Request[T]) -> T:
+        """Return the response to an idempotent write request.
+
+        Raises:
+            IndexUnreachable: no address answers, or the request is refused.
+        """
+        return self._send(action, request, WRITE_TIMEOUT_FACTOR * self.options.timeout_seconds)
+
+    def upsert(self, collection: str, points: list[Any]) -> None:
+        """Write points and wait until they can be read."""
+        self.write("writing", methodcaller("upsert", collection, points, wait=True))
+
+    def scroll(self, collection: str, limit: int, **options: Any) -> "Iterator[models.Record]":
+        """Yield the points of a collection, reading `limit` at a time."""
+        offset: Any = None
+        while True:
+            arguments = {"limit": limit, "offset": offset, "with_payload": True, **options}
+            request = methodcaller("scroll", collection, **arguments)
+            records, offset = self.read("reading", request)
+            yield from records
+            if offset is None:
+                return
 
     def close(self) -> None:
         """Close every connection."""
@@ -83,48 +98,49 @@ class QdrantServer:
         for client in clients:
             client.close()
 
-    def _send(self, doing: str, request: Request[T], timeout: int) -> T:
-        # Imported here: it takes seconds, and only those who use a server should wait.
+    def _send(self, action: str, request: Request[T], timeout: int) -> T:
+        # Importing the client takes seconds.
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         waits = self._backoff()
         while True:
-            place = self._first
-            failed: Exception
+            active = self._active
+            failure: Exception
             try:
-                return request(self._client(self.urls[place], timeout))
+                return request(self._client(self.urls[active], timeout))
             except ResponseHandlingException as error:
-                failed, why = error, str(error.source) or type(error.source).__name__
+                failure, reason = error, str(error.source) or type(error.source).__name__
             except UnexpectedResponse as error:
-                failed, why = error, _error_text(error)
-                if error.status_code == MISSING:
-                    raise RevisionGone(f"The index failed while {doing}: {why}") from error
-                if error.status_code not in (None, TOO_MANY_REQUESTS) and error.status_code < FAULT:
-                    raise IndexUnreachable(f"The index failed while {doing}: {why}") from error
+                failure, reason = error, _error_text(error)
+                if error.status_code == NOT_FOUND:
+                    raise RevisionGone(f"The index failed while {action}: {reason}") from error
+                status = error.status_code
+                if status not in (None, TOO_MANY_REQUESTS) and status < SERVER_ERROR:
+                    raise IndexUnreachable(f"The index failed while {action}: {reason}") from error
             wait = next(waits, None)
             if wait is None:
-                raise IndexUnreachable(f"The index failed while {doing}: {why}") from failed
-            LOG.warning("%s does not answer (%s), going on", _host(self.urls[place]), why)
-            # Another thread may have found out the same, and gone on already.
-            if place == self._first:
-                self._first = (place + 1) % len(self.urls)
+                raise IndexUnreachable(f"The index failed while {action}: {reason}") from failure
+            LOG.warning("%s does not answer (%s); retrying", _host(self.urls[active]), reason)
+            # Another thread may have switched to the next address already.
+            if active == self._active:
+                self._active = (active + 1) % len(self.urls)
             sleep(wait)
 
     def _backoff(self) -> Iterator[float]:
-        """Go on at once while there is an address that was not tried, then ever more slowly."""
+        """Yield 0 until each address was tried once, then exponentially growing waits."""
         for attempt in range(self.options.retries):
             rounds = (attempt + 1) // len(self.urls)
-            yield min(LONGEST_WAIT, FIRST_WAIT * 2 ** (rounds - 1)) if rounds else 0.0
+            yield min(MAX_WAIT, FIRST_WAIT * 2 ** (rounds - 1)) if rounds else 0.0
 
     def _client(self, url: str, timeout: int) -> "QdrantClient":
         with self._lock:
-            known = self._clients.get((url, timeout))
-            if known is None:
-                known = self._clients[url, timeout] = _open(url, self.options, timeout)
-            return known
+            client = self._clients.get((url, timeout))
+            if client is None:
+                client = self._clients[url, timeout] = _connect(url, self.options, timeout)
+            return client
 
 
-def _open(url: str, options: IndexOptions, timeout: int) -> "QdrantClient":
+def _connect(url: str, options: IndexOptions, timeout: int) -> "QdrantClient":
     try:
         from httpx import Limits
         from qdrant_client import QdrantClient
@@ -132,28 +148,27 @@ def _open(url: str, options: IndexOptions, timeout: int) -> "QdrantClient":
         raise BadSettings(
             "CITEWELL_INDEX_URL needs the package qdrant-client: pip install 'citewell[qdrant]'."
         ) from error
-    more: dict[str, Any] = {}
+    tls: dict[str, Any] = {}
     if options.ca_file:
-        more["verify"] = ssl.create_default_context(cafile=options.ca_file)
+        tls["verify"] = ssl.create_default_context(cafile=options.ca_file)
     key = options.api_key.get_secret_value() if options.api_key else ""
     return QdrantClient(
         url=url,
         timeout=timeout,
-        # The key as a header: given as such, it would warn where the operator wants no TLS.
+        # Passing the key as `api_key` would cause a warning without TLS.
         headers=NO_COMPRESSION | ({"api-key": key} if key else {}),
-        # It asks the server for its version in a thread of its own, and only prints what it finds.
+        # The check runs in another thread and only prints its result.
         check_compatibility=False,
         limits=Limits(max_connections=None, max_keepalive_connections=32),
-        **more,
+        **tls,
     )
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadSettings(
-            "CITEWELL_INDEX_URL is no address, or a list of them: one looks like "
-            "http://127.0.0.1:6333."
+            "CITEWELL_INDEX_URL is not a URL, such as http://127.0.0.1:6333, or a list of them."
         )
     return url
 
@@ -166,30 +181,30 @@ def _error_text(error: Any) -> str:
     try:
         return str(error.structured()["status"]["error"])
     except (ValueError, KeyError, TypeError):
-        return f"it answers {error.status_code}"
+        return f"status {error.status_code}"
 
 
-def hosts(urls: Sequence[str]) -> str:
-    """Name the addresses without what else they may hold."""
+def host_names(urls: Sequence[str]) -> str:
+    """Return the hosts and ports of URLs, without any credentials."""
     return ", ".join(map(_host, urls))
 
 
 SEPARATOR = "~"
-"""Stands in no name of a book, and needs no escape in an address."""
-PIECE = 200_000
-"""Characters of one point: requests have a limit, and a long book's words are megabytes."""
+"""A character that book names do not contain and URLs do not escape."""
+PIECE_SIZE = 200_000
+"""Characters per point; the size of a request is limited."""
 PAGE_SIZE = 64
 ABANDONED_AFTER = timedelta(days=1)
-"""A revision that was begun so long ago and never finished was given up."""
+"""After this time, an unfinished revision counts as abandoned."""
 CHECKSUMS = "seal"
-BEGUN = "begun"
-USED = "used"
+STARTED = "begun"
+PUBLISHED = "used"
 _NAMESPACE = UUID("1f0a5a52-5b1f-5f0e-8a58-6c1c0c6f7d3e")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerRevision:
-    """A revision on the server."""
+    """The collection of a revision on the server."""
 
     book: str
     revision: str
@@ -197,133 +212,133 @@ class ServerRevision:
 
 
 class RevisionCatalog:
-    """Revisions of books on one server."""
+    """The revisions of books on a server."""
 
     def __init__(self, server: QdrantServer) -> None:
-        """Look at `server`; nothing is sent yet."""
+        """Use the catalogue on `server` without connecting."""
         self._server = server
         self._name = server.options.prefix
 
     def alias(self, book: str) -> str:
-        """Name what always stands for the book's current revision."""
+        """Return the alias of a book's current revision."""
         return f"{self._name}{SEPARATOR}{book}"
 
     def current(self) -> dict[str, ServerRevision]:
-        """Return the revision that readers use of each book."""
-        found = self._server.read("listing", lambda client: client.get_aliases().aliases)
+        """Return the current revision of each book."""
+        aliases = self._server.read("listing", lambda client: client.get_aliases().aliases)
         return {
-            kept.book: kept
-            for one in found
-            if (kept := self._parse(one.collection_name))
-            and one.alias_name == self.alias(kept.book)
+            revision.book: revision
+            for one in aliases
+            if (revision := self._parse(one.collection_name))
+            and one.alias_name == self.alias(revision.book)
         }
 
-    def manifests(self, kept: Iterable[ServerRevision]) -> list[Manifest]:
-        """Return what is recorded of revisions; those of another version are left out."""
-        wanted = {one.collection for one in kept}
-        # Of one it is asked for alone; of more, all are read and the others left.
-        only = {"collection": next(iter(wanted))} if len(wanted) == 1 else {}
-        pieces = self._scroll(_where(part="manifest", **only)) if wanted else ()
-        texts = (piece["text"] for piece in pieces if piece["collection"] in wanted)
-        found = (parse_manifest(text) for text in texts)
-        return sorted((one for one in found if one), key=lambda manifest: manifest.book)
+    def manifests(self, revisions: Iterable[ServerRevision]) -> list[Manifest]:
+        """Return the manifests of revisions, except those of another format."""
+        names = {one.collection for one in revisions}
+        # A single one is filtered by the server, several here.
+        only = {"collection": next(iter(names))} if len(names) == 1 else {}
+        pieces = self._scroll(_match(part="manifest", **only)) if names else ()
+        texts = (piece["text"] for piece in pieces if piece["collection"] in names)
+        manifests = (parse_manifest(text) for text in texts)
+        return sorted((one for one in manifests if one), key=lambda manifest: manifest.book)
 
-    def parts(self, kept: ServerRevision) -> dict[str, str]:
-        """Return all that a revision recorded beside its passages, each part checked.
+    def parts(self, revision: ServerRevision) -> dict[str, str]:
+        """Return the metadata of a revision by name, after verifying its checksums.
 
         Raises:
-            IndexUnavailable: something is missing or damaged.
+            IndexUnavailable: a part is missing or damaged.
         """
-        gathered: dict[str, list[tuple[int, str]]] = {}
-        for piece in self._scroll(_where(collection=kept.collection)):
-            gathered.setdefault(piece["part"], []).append((piece["number"], piece["text"]))
-        parts = {name: "".join(t for _, t in sorted(found)) for name, found in gathered.items()}
+        pieces: dict[str, list[tuple[int, str]]] = {}
+        for piece in self._scroll(_match(collection=revision.collection)):
+            pieces.setdefault(piece["part"], []).append((piece["number"], piece["text"]))
+        parts = {name: "".join(t for _, t in sorted(texts)) for name, texts in pieces.items()}
         try:
             sums = json.loads(parts[CHECKSUMS])
-            whole = all(_checksum(parts[name]) == sums["parts"][name] for name in sums["parts"])
+            intact = all(_checksum(parts[name]) == sums["parts"][name] for name in sums["parts"])
         except (KeyError, ValueError, TypeError):
-            whole = False
-        if not whole:
+            intact = False
+        if not intact:
             raise IndexUnavailable(
-                f"The index of {kept.book!r} is incomplete or damaged; ingest the book again."
+                f"The index of {revision.book!r} is incomplete or damaged; ingest the book again."
             )
         return parts
 
-    def begin(self, book: str, revision: str) -> ServerRevision:
-        """Name a new revision that nobody sees yet, and note when it was begun."""
-        self._create()
+    def create_revision(self, book: str, name: str) -> ServerRevision:
+        """Add a new revision to the catalogue, not yet visible to readers."""
+        self._create_catalogue()
         nonce = uuid4().hex[:8]
-        kept = ServerRevision(book, revision, SEPARATOR.join((self._name, book, revision, nonce)))
-        self._put(kept, {BEGUN: datetime.now(UTC).isoformat()})
-        return kept
+        revision = ServerRevision(book, name, SEPARATOR.join((self._name, book, name, nonce)))
+        self._put(revision, {STARTED: datetime.now(UTC).isoformat()})
+        return revision
 
-    def record_checksums(
-        self, kept: ServerRevision, parts: Mapping[str, str], checksum: str
+    def write_parts(
+        self, revision: ServerRevision, parts: Mapping[str, str], checksum: str
     ) -> None:
-        """Record what belongs to a revision whose passages are written."""
+        """Store the metadata of a revision whose passages are written, with checksums."""
         sums = {name: _checksum(text) for name, text in parts.items()}
-        self._put(kept, parts)
-        self._put(kept, {CHECKSUMS: json.dumps({"parts": sums, "passages": checksum})})
+        self._put(revision, parts)
+        self._put(revision, {CHECKSUMS: json.dumps({"parts": sums, "passages": checksum})})
 
-    def set_current(self, kept: ServerRevision) -> ServerRevision | None:
-        """Make a sealed revision the one that readers use, in one step; give the one before.
+    def set_current(self, revision: ServerRevision) -> ServerRevision | None:
+        """Atomically make a complete revision the current one; return the previous one.
 
-        Only what is noted here to have been used is ever swept before it is a day old: another host
-        may have sealed a revision, and be about to send readers there.
+        The revision is marked as published, which makes it obsolete once another one is current. An
+        unmarked one may be about to be published by another host, so it is kept for a day.
         """
         from qdrant_client import models
 
-        before = self.current().get(kept.book)
-        alias = self.alias(kept.book)
-        new = models.CreateAlias(collection_name=kept.collection, alias_name=alias)
-        steps: list[Any] = [models.CreateAliasOperation(create_alias=new)]
-        if before:
+        previous = self.current().get(revision.book)
+        alias = self.alias(revision.book)
+        new = models.CreateAlias(collection_name=revision.collection, alias_name=alias)
+        operations: list[Any] = [models.CreateAliasOperation(create_alias=new)]
+        if previous:
             old = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
-            steps.insert(0, old)
-        self._server.write("publishing", lambda client: client.update_collection_aliases(steps))
-        self._put(kept, {USED: datetime.now(UTC).isoformat()})
-        return before
+            operations.insert(0, old)
+        self._server.write("publishing", methodcaller("update_collection_aliases", operations))
+        self._put(revision, {PUBLISHED: datetime.now(UTC).isoformat()})
+        return previous
 
-    def drop_alias(self, book: str) -> None:
-        """Let readers know of a book no longer."""
+    def delete_alias(self, book: str) -> None:
+        """Delete a book's alias, so that readers no longer find the book."""
         from qdrant_client import models
 
-        gone = models.DeleteAlias(alias_name=self.alias(book))
-        step = models.DeleteAliasOperation(delete_alias=gone)
-        self._server.write("removing", lambda client: client.update_collection_aliases([step]))
+        alias = models.DeleteAlias(alias_name=self.alias(book))
+        operation = models.DeleteAliasOperation(delete_alias=alias)
+        self._server.write("removing", methodcaller("update_collection_aliases", [operation]))
 
-    def sweep(self, book: str, keep: Sequence[ServerRevision]) -> int:
-        """Delete every revision that was used but those, and what was given up; give how many."""
+    def delete_obsolete(self, book: str, keep: Sequence[ServerRevision]) -> int:
+        """Delete a book's obsolete revisions, except `keep`; return how many."""
         current = self.current().get(book)
         kept = {one.collection for one in (*keep, *([current] if current else ()))}
-        swept = 0
+        deleted = 0
         for one in self.all(book):
-            if one.collection not in kept and self._is_over(one):
-                self.drop(one)
-                swept += 1
-        return swept
+            if one.collection not in kept and self._is_obsolete(one):
+                self.delete(one)
+                deleted += 1
+        return deleted
 
-    def drop(self, kept: ServerRevision) -> None:
+    def delete(self, revision: ServerRevision) -> None:
         """Delete a revision, its passages first."""
-        name = kept.collection
-        self._server.write("removing", lambda client: client.delete_collection(name))
-        self._server.write(
-            "removing", lambda client: client.delete(self._name, _where(collection=name))
-        )
+        name = revision.collection
+        self._server.write("removing", methodcaller("delete_collection", name))
+        self._server.write("removing", methodcaller("delete", self._name, _match(collection=name)))
 
     def all(self, book: str) -> list[ServerRevision]:
-        """Return every revision of a book, also those that are being written."""
-        begun = self._scroll(_where(book=book, part=BEGUN))
-        names = sorted({piece["collection"] for piece in begun})
+        """Return every revision of a book, unfinished ones included."""
+        started = self._scroll(_match(book=book, part=STARTED))
+        names = sorted({piece["collection"] for piece in started})
         return [one for one in map(self._parse, names) if one]
 
-    def _is_over(self, kept: ServerRevision) -> bool:
-        """Tell a revision that nobody is writing or about to send readers to."""
-        if any(self._scroll(_where(collection=kept.collection, part=USED))):
+    def _is_obsolete(self, revision: ServerRevision) -> bool:
+        """Return whether a revision, which is not current, was published or abandoned."""
+        if any(self._scroll(_match(collection=revision.collection, part=PUBLISHED))):
             return True
-        begun = self._scroll(_where(collection=kept.collection, part=BEGUN))
+        started = self._scroll(_match(collection=revision.collection, part=STARTED))
         now = datetime.now(UTC)
-        return all(now - datetime.fromisoformat(piece["text"]) > ABANDONED_AFTER for piece in begun)
+        return all(
+            now - datetime.fromisoformat(piece["text"]) > ABANDONED_AFTER for piece in started
+        )
 
     def _parse(self, name: str) -> ServerRevision | None:
         prefix, *rest = name.split(SEPARATOR)
@@ -331,7 +346,7 @@ class RevisionCatalog:
             return None
         return ServerRevision(rest[0], rest[1], name)
 
-    def _create(self) -> None:
+    def _create_catalogue(self) -> None:
         def create(client: "QdrantClient") -> None:
             from qdrant_client import models
 
@@ -347,61 +362,45 @@ class RevisionCatalog:
 
         self._server.write("writing", create)
 
-    def _put(self, kept: ServerRevision, parts: Mapping[str, str]) -> None:
+    def _put(self, revision: ServerRevision, parts: Mapping[str, str]) -> None:
         from qdrant_client import models
 
         for name, text in parts.items():
-            for number, start in enumerate(range(0, max(1, len(text)), PIECE)):
+            for number, start in enumerate(range(0, max(1, len(text)), PIECE_SIZE)):
                 payload = {
-                    "book": kept.book,
-                    "collection": kept.collection,
+                    "book": revision.book,
+                    "collection": revision.collection,
                     "part": name,
                     "number": number,
-                    "text": text[start : start + PIECE],
+                    "text": text[start : start + PIECE_SIZE],
                 }
-                identity = str(uuid5(_NAMESPACE, f"{kept.collection}\n{name}\n{number}"))
-                point = models.PointStruct(id=identity, vector={}, payload=payload)
-                self._server.write("writing", _upsert(self._name, [point]))
+                point_id = str(uuid5(_NAMESPACE, f"{revision.collection}\n{name}\n{number}"))
+                point = models.PointStruct(id=point_id, vector={}, payload=payload)
+                self._server.upsert(self._name, [point])
 
     def _scroll(self, where: Any) -> Iterator[dict[str, Any]]:
-        offset: Any = None
-        while True:
-            try:
-                records, offset = self._server.read(
-                    "reading", _page_of(self._name, where=where, offset=offset)
-                )
-            except RevisionGone:
-                return  # nothing was ever put on this server
-            yield from (record.payload or {} for record in records)
-            if offset is None:
-                return
+        try:
+            for record in self._server.scroll(self._name, PAGE_SIZE, scroll_filter=where):
+                yield record.payload or {}
+        except RevisionGone:
+            return  # the server has no catalogue yet
 
 
 def count_replicas(client: "QdrantClient", server: QdrantServer) -> int:
-    """Return how many nodes get a copy: as many as the settings say, or all there are."""
+    """Return the replication factor: as configured, or the number of nodes."""
     if server.options.replication_factor:
         return server.options.replication_factor
     status = client.cluster_status()
     return max(1, len(getattr(status, "peers", None) or ()))
 
 
-def _upsert(name: str, points: list[Any]) -> Any:
-    return lambda client: client.upsert(name, points, wait=True)
-
-
-def _page_of(name: str, *, where: Any, offset: Any) -> Any:
-    return lambda client: client.scroll(
-        name, scroll_filter=where, limit=PAGE_SIZE, offset=offset, with_payload=True
-    )
-
-
-def _where(**wanted: str) -> Any:
+def _match(**values: str) -> Any:
     from qdrant_client import models
 
     return models.Filter(
         must=[
             models.FieldCondition(key=name, match=models.MatchValue(value=value))
-            for name, value in wanted.items()
+            for name, value in values.items()
         ]
     )
 

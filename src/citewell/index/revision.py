@@ -1,12 +1,12 @@
-"""Where a book's revisions live on disk, and what each one records.
+"""The layout of a book's revisions on disk, and the files of a revision.
 
-    books/<book>/current                 the name of the revision that readers use
+    books/<book>/current                 the name of the current revision
     books/<book>/revisions/<revision>/   manifest.json, report.json, chunks.jsonl, contents.json,
                                          terms.json, vocabulary.json, shard/, and seal.json with the
                                          checksums of the last five
     books/<book>/embeddings.db           every vector, so that an index can always be rebuilt
 
-A revision is complete before `current` names it, and never changes afterwards.
+A revision is complete before `current` names it and immutable afterwards.
 """
 
 import json
@@ -22,12 +22,12 @@ from citewell.text.terms import TermStatistics
 from citewell.text.vocabulary import Vocabulary
 
 INDEX_FORMAT = 3
-"""Raised whenever what is stored changes; older revisions are then rebuilt."""
+"""The version of the format; revisions in an older format are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What was ingested, from which bytes, with which embedder."""
+    """The metadata of a revision: its book, source and embedder."""
 
     book: str
     title: str
@@ -51,7 +51,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Read a revision's manifest; `None` if it is missing, damaged or of another format."""
+    """Return a revision's manifest; `None` if it is missing, damaged or of another format."""
     try:
         return parse_manifest((folder / "manifest.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def parse_manifest(text: str) -> Manifest | None:
-    """Read a manifest; `None` if it is damaged or of another format."""
+    """Parse a manifest; return `None` if it is damaged or of another format."""
     try:
         manifest = Manifest(**json.loads(text))
     except (ValueError, TypeError):
@@ -68,7 +68,7 @@ def parse_manifest(text: str) -> Manifest | None:
 
 
 def current_revision(book: Path) -> Path | None:
-    """Return the folder of the revision that readers use."""
+    """Return the folder of a book's current revision."""
     try:
         name = (book / "current").read_text("utf-8").strip()
     except OSError:
@@ -78,7 +78,7 @@ def current_revision(book: Path) -> Path | None:
 
 
 def set_current(book: Path, revision: str) -> None:
-    """Make `revision` the one readers use, in one step that cannot be seen half done."""
+    """Atomically make `revision` the current one."""
     new = book / "current.new"
     with new.open("w", encoding="utf-8") as file:
         file.write(revision)
@@ -88,7 +88,7 @@ def set_current(book: Path, revision: str) -> None:
 
 
 def chunk_to_json(chunk: Chunk) -> dict[str, Any]:
-    """Return a chunk as the index and `chunks.jsonl` store it."""
+    """Return a chunk as stored in the index and in `chunks.jsonl`."""
     data = asdict(chunk)
     del data["id"]
     return data | {
@@ -99,17 +99,17 @@ def chunk_to_json(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def chunk_from_json(identity: str, data: Mapping[str, Any]) -> Chunk:
-    """Read a chunk back."""
+def chunk_from_json(chunk_id: str, data: Mapping[str, Any]) -> Chunk:
+    """Return a chunk from its stored form."""
     fields = {k: v for k, v in data.items() if k not in ("id", "chunk_index")}
     fields["path"] = tuple(fields["path"])
     fields["captions"] = tuple(fields.get("captions", ()))
     fields["processed_at"] = datetime.fromisoformat(fields["processed_at"])
-    return Chunk(id=identity, **fields)
+    return Chunk(id=chunk_id, **fields)
 
 
 def read_chunks(folder: Path) -> Iterator[Chunk]:
-    """Read the chunks of a revision, in the order of the book, as far as they can be read."""
+    """Yield the chunks of a revision in book order, up to the first damaged line."""
     try:
         with (folder / "chunks.jsonl").open(encoding="utf-8") as lines:
             for line in lines:
@@ -125,13 +125,8 @@ def write_statistics(folder: Path, statistics: TermStatistics) -> None:
     (folder / "terms.json").write_text(json.dumps(data), "utf-8")
 
 
-def read_statistics(folder: Path) -> TermStatistics:
-    """Read `terms.json`."""
-    return parse_statistics((folder / "terms.json").read_text("utf-8"))
-
-
 def parse_statistics(text: str) -> TermStatistics:
-    """Read what `terms.json` says."""
+    """Parse `terms.json`."""
     data = json.loads(text)
     return TermStatistics(data["documents"], data["frequency"])
 
@@ -142,13 +137,8 @@ def write_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     (folder / "vocabulary.json").write_text(text, "utf-8")
 
 
-def read_vocabulary(folder: Path) -> Vocabulary:
-    """Read `vocabulary.json`."""
-    return parse_vocabulary((folder / "vocabulary.json").read_text("utf-8"))
-
-
 def parse_vocabulary(text: str) -> Vocabulary:
-    """Read what `vocabulary.json` says."""
+    """Parse `vocabulary.json`."""
     return Vocabulary(**json.loads(text))
 
 
@@ -158,13 +148,8 @@ def write_contents(folder: Path, contents: Contents) -> None:
     (folder / "contents.json").write_text(text, "utf-8")
 
 
-def read_contents(folder: Path) -> Contents:
-    """Read `contents.json`."""
-    return parse_contents((folder / "contents.json").read_text("utf-8"))
-
-
 def parse_contents(text: str) -> Contents:
-    """Read what `contents.json` says."""
+    """Parse `contents.json`."""
     data = json.loads(text)
     return Contents(
         headings=tuple(_heading(one) for one in data["headings"]),

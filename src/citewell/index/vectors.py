@@ -1,4 +1,4 @@
-"""Embeddings kept on disk, so that nothing is embedded twice and an interrupted ingest goes on."""
+"""An embedding cache on disk: nothing is embedded twice, and an interrupted ingest resumes."""
 
 import hashlib
 import logging
@@ -19,7 +19,7 @@ Key = bytes
 
 
 def vector_key(embedder: str, text: str) -> Key:
-    """Name a vector by the model and the text that gave it."""
+    """Return the cache key of an embedder and a text."""
     return hashlib.sha256(f"{embedder}\0{text}".encode()).digest()
 
 
@@ -29,11 +29,11 @@ def _open_database(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB)")
-        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            damaged = sqlite3.DatabaseError(found)
-            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise damaged
+        (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if result != "ok":
+            error = sqlite3.DatabaseError(result)
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
     except sqlite3.Error:
         connection.close()
         raise
@@ -41,7 +41,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
 
 
 class VectorStore:
-    """A file of vectors by key; every batch added is durable."""
+    """A SQLite file of vectors by key."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the file."""
@@ -51,8 +51,7 @@ class VectorStore:
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode not in CORRUPT_CODES:
                 raise
-            # Everything in it can be made again: a new one costs time, and nothing else.
-            LOG.warning("%s is damaged (%s); embeddings are made again", path, error)
+            LOG.warning("%s is damaged (%s); texts will be embedded again", path, error)
             for file in path.parent.glob(f"{path.name}*"):
                 file.unlink()
             self._db = _open_database(path)
@@ -69,7 +68,7 @@ class VectorStore:
         self._db.close()
 
     def known(self) -> set[Key]:
-        """Return the keys that are stored."""
+        """Return the stored keys."""
         return {row[0] for row in self._db.execute("SELECT key FROM vectors")}
 
     def add(self, keys: Sequence[Key], vectors: Vectors) -> None:
@@ -84,7 +83,7 @@ class VectorStore:
         return np.frombuffer(value, np.float32)
 
     def keep_only(self, keys: Iterable[Key]) -> None:
-        """Forget the vectors of text that is gone."""
-        gone = [(key,) for key in self.known() - set(keys)]
+        """Delete all other vectors."""
+        stale = [(key,) for key in self.known() - set(keys)]
         with self._db:
-            self._db.executemany("DELETE FROM vectors WHERE key = ?", gone)
+            self._db.executemany("DELETE FROM vectors WHERE key = ?", stale)

@@ -17,7 +17,7 @@ import numpy as np
 
 from citewell.domain import Chunk
 from citewell.errors import IndexMismatch, IndexUnavailable, IndexUnreachable, UnknownBook
-from citewell.index.book import BATCH
+from citewell.index.book import BATCH_SIZE
 from citewell.index.integrity import is_intact
 from citewell.index.qdrant_library import Checksum, ServerEngine, write_passages
 from citewell.index.qdrant_local import EdgeEngine
@@ -111,7 +111,7 @@ def push_book(library: Path, name: str, server: QdrantServer) -> SyncResult:
         if previous and previous.revision == manifest.revision:
             checksum = _update_manifest(catalog, previous, parts)
             return SyncResult(name, manifest.revision, manifest.chunks, checksum)
-        remote = catalog.begin(name, manifest.revision)
+        remote = catalog.create_revision(name, manifest.revision)
         with closing(EdgeEngine(current / "shard")) as engine:
             written = write_passages(
                 server,
@@ -122,10 +122,10 @@ def push_book(library: Path, name: str, server: QdrantServer) -> SyncResult:
             )
     if written.count != manifest.chunks:
         raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
-    catalog.record_checksums(remote, parts, str(written))
+    catalog.write_parts(remote, parts, str(written))
     previous = catalog.set_current(remote)
     # Keep the previous revision for processes that are about to open it.
-    catalog.sweep(name, [remote, previous] if previous else [remote])
+    catalog.delete_obsolete(name, [remote, previous] if previous else [remote])
     return SyncResult(name, manifest.revision, manifest.chunks, str(written))
 
 
@@ -167,9 +167,9 @@ def remove_shared(server: QdrantServer, library: Path, name: str) -> int:
     is_local = (library / name).is_dir()
     if not remote_revisions and not is_local:
         raise UnknownBook(f"There is no book {name!r}.")
-    catalog.drop_alias(name)
+    catalog.delete_alias(name)
     for revision in remote_revisions:
-        catalog.drop(revision)
+        catalog.delete(revision)
     return remove_book(library, name) if is_local else 0
 
 
@@ -180,7 +180,7 @@ def _update_manifest(
     stored = catalog.parts(remote)
     checksum = str(json.loads(stored[CHECKSUMS])["passages"])
     if any(stored.get(name) != text for name, text in parts.items()):
-        catalog.record_checksums(remote, parts, checksum)
+        catalog.write_parts(remote, parts, checksum)
     return checksum
 
 
@@ -197,7 +197,7 @@ def _entries(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Ve
     not change normalized ones. Sending the stored vectors keeps both sides equal to the last bit.
     """
     chunks = read_chunks(current)
-    while batch := list(islice(chunks, BATCH)):
+    while batch := list(islice(chunks, BATCH_SIZE)):
         points = engine.vectors([chunk.id for chunk in batch])
         for chunk in batch:
             if chunk.id in points:
@@ -214,8 +214,8 @@ def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, fo
         VectorStore(folder / "embeddings.db") as store,
     ):
         ids = parts[CHUNK_ORDER].split("\n")
-        for start in range(0, len(ids), BATCH):
-            _pull_chunks(engine, ids[start : start + BATCH], staged, store, actual)
+        for start in range(0, len(ids), BATCH_SIZE):
+            _pull_chunks(engine, ids[start : start + BATCH_SIZE], staged, store, actual)
         expected = str(json.loads(parts[CHECKSUMS])["passages"])
         if staged.revision != manifest.revision or str(actual) != expected:
             shutil.rmtree(staging_folder, ignore_errors=True)

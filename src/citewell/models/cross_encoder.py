@@ -1,7 +1,7 @@
-"""Citewell's own small encoders that read two texts together, run by onnxruntime.
+"""Citewell's cross-encoders, small models that score pairs of texts.
 
-They share one table of word pieces, so that each further model costs only its layers. How they were
-trained, and on what, is on the cards in `models/`.
+They share one table of token embeddings, so that each model adds only its layers. The model cards
+in `models/` describe their training.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ Logits = NDArray[np.float32]
 
 
 def verified_file(name: str) -> Path:
-    """Return the path of a packaged file whose bytes are the expected ones.
+    """Return the path of a packaged file after verifying its SHA-256.
 
     Raises:
-        EmbedderUnavailable: it is missing or damaged.
+        EmbedderUnavailable: the file is missing or damaged.
     """
     path = FOLDER / name
     try:
@@ -47,24 +47,24 @@ def verified_file(name: str) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _word_table() -> tuple[NDArray[np.uint8], float, float]:
-    """Return the vectors of all word pieces in eight bits, their scale and their zero."""
+def _token_embeddings() -> tuple[NDArray[np.uint8], float, float]:
+    """Return the token embeddings quantized to 8 bits, their scale and their zero point."""
     with np.load(verified_file("words.npz")) as stored:
         return stored["values"], float(stored["scale"]), float(stored["zero"])
 
 
 class PairModel:
-    """Reads pairs of texts; what its outputs mean is its user's affair."""
+    """A cross-encoder with any outputs."""
 
-    def __init__(self, file: str, *, max_tokens: int, first: int, threads: int = 0) -> None:
-        """Nothing is loaded before it is needed.
+    def __init__(self, file: str, *, max_tokens: int, max_first: int, threads: int = 0) -> None:
+        """Configure the model, which is loaded on first use.
 
-        Of a pair with more than `max_tokens`, the second text gives way, but the first is kept to
-        `first` tokens.
+        The first text is truncated to `max_first` tokens, the second so that both fit into
+        `max_tokens`.
         """
         self._file = file
         self._max_tokens = max_tokens
-        self._first = first
+        self._max_first = max_first
         self._threads = threads
 
     @cached_property
@@ -89,23 +89,22 @@ class PairModel:
         return OnnxModel(verified_file(self._file), self._threads)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Logits:
-        """Return the outputs for each pair, whatever others are read beside it.
+        """Return the outputs for each pair, which do not depend on the other pairs.
 
-        In a batch the eight bits into which numbers are rounded would be shared out among all that
-        is read at once.
+        In a batch they would, because activations are quantized over the whole batch.
         """
         if not pairs:
             return np.zeros((0, 1), np.float32)
-        known = {first: self._cut(first) for first in {first for first, _ in pairs}}
-        return np.concatenate(self._model.each(self._read, [(known[a], b) for a, b in pairs]))
+        first_texts = {text: self._truncate(text) for text in {first for first, _ in pairs}}
+        truncated = [(first_texts[first], second) for first, second in pairs]
+        return np.concatenate(self._model.map(self._run, truncated))
 
-    def _cut(self, text: str) -> str:
-        """Shorten a first text of so many signs that no room would be left for the second."""
+    def _truncate(self, text: str) -> str:
         ends = [end for _, end in self._counter.encode(text, add_special_tokens=False).offsets]
-        return text if len(ends) <= self._first else text[: ends[self._first - 1]]
+        return text if len(ends) <= self._max_first else text[: ends[self._max_first - 1]]
 
-    def _read(self, pair: tuple[str, str]) -> Logits:
-        values, scale, zero = _word_table()
+    def _run(self, pair: tuple[str, str]) -> Logits:
+        values, scale, zero = _token_embeddings()
         encoded = self._tokenizer.encode(*pair)
         words = (values[[encoded.ids]].astype(np.float32) - np.float32(zero)) * np.float32(scale)
         outputs: Logits = self._model.run(
@@ -118,38 +117,37 @@ class PairModel:
         return outputs
 
 
-MIX = np.array([1.0, 1.0], np.float32)
-"""How the reader's outputs are joined: how well a sentence fits, whether it holds the answer."""
+OUTPUT_WEIGHTS = np.array([1.0, 1.0], np.float32)
+"""Weights of the reader's outputs: relevance, and whether the text contains the answer."""
 
 
 class CrossEncoder:
-    """Reads a question and a text together and says how well the one answers the other."""
+    """Scores how well texts answer a question."""
 
     id = "citewell-reader@1"
 
     def __init__(self, *, threads: int = 0) -> None:
-        """Nothing is loaded before it is needed."""
-        # The question is kept whole as far as can be: the text gives way.
-        self._model = PairModel("reader.onnx", max_tokens=160, first=120, threads=threads)
+        """Configure the model, which is loaded on first use."""
+        self._model = PairModel("reader.onnx", max_tokens=160, max_first=120, threads=threads)
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return a logit for each text."""
         if not texts:
             return []
         outputs = self._model.logits([(question[:400], text) for text in texts])
-        return [float(score) for score in outputs @ MIX]
+        return [float(score) for score in outputs @ OUTPUT_WEIGHTS]
 
 
 class EntailmentModel:
-    """Reads a claim and evidence together and says whether the one follows from the other."""
+    """Predicts whether evidence entails a claim (natural-language inference)."""
 
     id = "citewell-judge@1"
 
     def __init__(self, *, threads: int = 0) -> None:
-        """Nothing is loaded before it is needed."""
-        self._model = PairModel("judge.onnx", max_tokens=160, first=90, threads=threads)
+        """Configure the model, which is loaded on first use."""
+        self._model = PairModel("judge.onnx", max_tokens=160, max_first=90, threads=threads)
 
     def predict_entailment(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentLogits]:
-        """Return the logits of each (claim, evidence)."""
+        """Return the logits of each (claim, evidence) pair."""
         outputs = self._model.logits(pairs) if pairs else ()
         return [EntailmentLogits(*(float(value) for value in row)) for row in outputs]

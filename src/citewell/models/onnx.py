@@ -1,4 +1,4 @@
-"""How models are run: onnxruntime on the processor."""
+"""Inference with onnxruntime on the CPU."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,31 +7,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-Text = TypeVar("Text")
+Input = TypeVar("Input")
 Output = TypeVar("Output")
 
 
 class OnnxModel:
-    """A model that reads one text on one core, and as many texts at once as there are cores.
+    """A model that runs one input per core, several in parallel.
 
-    A batch would be padded to its longest text, and the cores that share a text wait for each
-    other at every step: both cost more than they save.
+    This is faster than batches, which are padded to the longest input, and than several cores per
+    input, which wait for each other at every step.
     """
 
     def __init__(self, path: Path, threads: int) -> None:
-        """Load the model; `threads` 0 takes one per core."""
-        # Imported here: the command line answers `--help` without it.
+        """Load the model; `threads` 0 means one per core."""
+        # Not needed for `--help`, and slow to import.
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
-        self._threads = threads or _cores()
+        self._threads = threads or _count_cores()
         self._session = onnxruntime.InferenceSession(
             str(path),
             options,
             providers=["CPUExecutionProvider"],
-            # On processors the fused operator takes several times as long as what it replaces.
+            # On CPUs, the fused operator is several times slower than the original ones.
             disabled_optimizers=["SkipLayerNormFusion"],
         )
 
@@ -39,19 +39,19 @@ class OnnxModel:
         """Return the first output."""
         return self._session.run(None, inputs)[0]
 
-    def each(self, read: Callable[[Text], Output], texts: Sequence[Text]) -> list[Output]:
-        """Read every text, several at once; what comes of them is in the order of the texts."""
-        if len(texts) == 1 or self._threads == 1:
-            return [read(text) for text in texts]
-        return list(self._pool.map(read, texts))
+    def map(self, run: Callable[[Input], Output], inputs: Sequence[Input]) -> list[Output]:
+        """Apply `run` to all inputs in parallel and return the results in order."""
+        if len(inputs) == 1 or self._threads == 1:
+            return [run(one) for one in inputs]
+        return list(self._pool.map(run, inputs))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._threads, thread_name_prefix="citewell-model")
 
 
-def _cores() -> int:
-    """Count the cores this process may use, which in a container may be fewer than there are."""
+def _count_cores() -> int:
+    """Return the number of cores available to this process, which a container may limit."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -130,7 +130,7 @@ class Searcher:
         found = sorted(found, key=lambda pair: pair[0].role == "exercises")[:count]
         more = index.fetch(also) if also else ()
         last = min((scores[chunk.id] for chunk, _ in found), default=0.0)
-        found = _drop_duplicates([*found, *(one for one in more if filters.allow(one[0]))])
+        found = _drop_duplicates([*found, *(one for one in more if filters.matches(one[0]))])
         hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
         return hits, retrieval_scores(hits, scores, last), rankings
 
