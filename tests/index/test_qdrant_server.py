@@ -116,15 +116,15 @@ def test_what_another_host_begins_is_left_alone_for_a_day(
     server: QdrantServer, books: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     push_book(books, "tiny", server)
-    catalogue = RevisionCatalog(server)
-    current = catalogue.current()["tiny"]
-    begun = catalogue.create_revision("tiny", "half")
+    catalog = RevisionCatalog(server)
+    current = catalog.current()["tiny"]
+    begun = catalog.create_revision("tiny", "half")
 
-    assert catalogue.delete_obsolete("tiny", [current]) == 0
-    assert begun in catalogue.all("tiny")
+    assert catalog.delete_obsolete("tiny", [current]) == 0
+    assert begun in catalog.all("tiny")
     monkeypatch.setattr(module, "ABANDONED_AFTER", timedelta(0))
-    assert catalogue.delete_obsolete("tiny", [current]) == 1
-    assert catalogue.all("tiny") == [current]
+    assert catalog.delete_obsolete("tiny", [current]) == 1
+    assert catalog.all("tiny") == [current]
 
 
 def test_what_is_recorded_of_every_book_is_not_read_for_one(
@@ -197,9 +197,9 @@ def test_a_book_that_was_made_from_other_bytes_that_say_the_same_is_not_written_
 
 def test_a_revision_that_lacks_a_part_is_unavailable(server: QdrantServer, books: Path) -> None:
     push_book(books, "tiny", server)
-    catalogue = RevisionCatalog(server)
-    kept = catalogue.current()["tiny"]
-    catalogue._put(kept, {"terms": "{}"})
+    catalog = RevisionCatalog(server)
+    kept = catalog.current()["tiny"]
+    catalog._put(kept, {"terms": "{}"})
 
     with pytest.raises(IndexUnavailable, match="'tiny' is incomplete or damaged"):
         shelf(server).open("tiny")

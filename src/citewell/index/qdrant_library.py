@@ -265,14 +265,14 @@ class ServerLibrary(BaseLibrary):
         super().__init__(embedder=embedder, default=default, max_open=server.options.open_books)
         self.location = host_names(server.urls)
         self._server = server
-        self._catalogue = RevisionCatalog(server)
+        self._catalog = RevisionCatalog(server)
         self._current: Mapping[str, ServerRevision] = {}
         self._refreshed_at = float("-inf")
         self._refreshing = Lock()
 
     def manifests(self) -> Iterator[Manifest]:
         """Yield the manifest of each book's current revision, ordered by name."""
-        yield from self._catalogue.manifests(self._refresh().values())
+        yield from self._catalog.manifests(self._refresh().values())
 
     def names(self) -> Iterator[str]:
         """Yield the names of the books, in order, without reading their manifests."""
@@ -284,14 +284,14 @@ class ServerLibrary(BaseLibrary):
         Raises:
             UnknownBook: there is no such book, or its index has another format.
         """
-        manifests = self._catalogue.manifests([self._find_revision(book)])
+        manifests = self._catalog.manifests([self._find_revision(book)])
         if not manifests:
             raise self._unknown(book)
         return manifests[0]
 
     def report(self, book: str) -> str | None:
         """Return a book's ingest report as JSON; `None` if it is missing."""
-        return self._catalogue.parts(self._find_revision(book)).get("report")
+        return self._catalog.parts(self._find_revision(book)).get("report")
 
     def close(self) -> None:
         """Close every connection."""
@@ -317,7 +317,7 @@ class ServerLibrary(BaseLibrary):
             return self._current
         try:
             if monotonic() - self._refreshed_at > max_age:
-                self._current = self._catalogue.current()
+                self._current = self._catalog.current()
                 self._refreshed_at = monotonic()
         finally:
             self._refreshing.release()
@@ -326,7 +326,7 @@ class ServerLibrary(BaseLibrary):
     def _load(self, name: str) -> BookIndex:
         revision = self._find_revision(name)
         try:
-            parts = self._catalogue.parts(revision)
+            parts = self._catalog.parts(revision)
         except IndexUnavailable:
             self._refreshed_at = float("-inf")  # a newer revision may have replaced it
             raise

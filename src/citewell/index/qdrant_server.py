@@ -1,6 +1,6 @@
-"""The client of a Qdrant server, and the server's catalogue of revisions.
+"""The client of a Qdrant server, and the server's catalog of revisions.
 
-    citewell                              the catalogue: metadata of revisions, split into points
+    citewell                              the catalog: metadata of revisions, split into points
     citewell~BOOK~REVISION~NONCE          a collection with the passages of one revision
     citewell~BOOK                         an alias of the book's current revision
 
@@ -215,7 +215,7 @@ class RevisionCatalog:
     """The revisions of books on a server."""
 
     def __init__(self, server: QdrantServer) -> None:
-        """Use the catalogue on `server` without connecting."""
+        """Use the catalog on `server` without connecting."""
         self._server = server
         self._name = server.options.prefix
 
@@ -265,8 +265,8 @@ class RevisionCatalog:
         return parts
 
     def create_revision(self, book: str, name: str) -> ServerRevision:
-        """Add a new revision to the catalogue, not yet visible to readers."""
-        self._create_catalogue()
+        """Add a new revision to the catalog, not yet visible to readers."""
+        self._create_catalog()
         nonce = uuid4().hex[:8]
         revision = ServerRevision(book, name, SEPARATOR.join((self._name, book, name, nonce)))
         self._put(revision, {STARTED: datetime.now(UTC).isoformat()})
@@ -346,7 +346,7 @@ class RevisionCatalog:
             return None
         return ServerRevision(rest[0], rest[1], name)
 
-    def _create_catalogue(self) -> None:
+    def _create_catalog(self) -> None:
         def create(client: "QdrantClient") -> None:
             from qdrant_client import models
 
@@ -383,7 +383,7 @@ class RevisionCatalog:
             for record in self._server.scroll(self._name, PAGE_SIZE, scroll_filter=where):
                 yield record.payload or {}
         except RevisionGone:
-            return  # the server has no catalogue yet
+            return  # the server has no catalog yet
 
 
 def count_replicas(client: "QdrantClient", server: QdrantServer) -> int:
