@@ -126,7 +126,7 @@ def row(
 
 def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering) -> list[str]:
     """Give tokens read and written and seconds of a call, in the middle."""
-    if len(variant.writers.each) > 1 or variant.judge != "strict":
+    if len(variant.writers.models) > 1 or variant.judge != "strict":
         return ["", ""]  # the same words as in the row above
     if variant.name == "embedded":
         taken = [one.answer.timings.answer_ms for one in results if one.answer.timings.answer_ms]
@@ -186,7 +186,7 @@ def variants(
 ) -> tuple[Remembering, list[Variant]]:
     """Return the ways of answering."""
     (writers,) = services.writers
-    outside, embedded = writers.each
+    outside, embedded = writers.models
     model = Remembering(outside.model_factory(None), kept, seconds)  # type: ignore[arg-type]
     writer: AnswerModel = replace(outside, name=name, model_factory=lambda _: model)
     return model, [

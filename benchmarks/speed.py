@@ -34,7 +34,7 @@ from citewell.ingest.pipeline import ingest
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.retrieve.fusion import fuse
 from citewell.retrieve.rerank import SentenceReranker
-from citewell.retrieve.search import EXTRA_CANDIDATES, passages_of
+from citewell.retrieve.search import EXTRA_CANDIDATES, number_passages
 from citewell.settings import Settings
 from citewell.verify.claims import split_pieces
 from citewell.verify.grounding import check_piece
@@ -130,7 +130,7 @@ async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[st
     # What the search reads: a few passages more than the answer is given.
     top_k = Question(text=text).top_k + EXTRA_CANDIDATES
     read, *_ = services.searcher._find_candidates(index, text, Filters(), top_k, ())
-    passages = passages_of(read)
+    passages = number_passages(read)
     fresh = SentenceReranker(reader)
     spent["reading"] = measured(lambda: fresh.rank(text, passages, index.statistics))
     judge, links = LexicalJudge(), DeepLinker()

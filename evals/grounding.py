@@ -242,7 +242,7 @@ def check_text(text: str, hits: Sequence[Hit], judge: Judge) -> Iterator[Checked
     """Cut a text into claims as an answer is cut, and check each; what claims nothing is passed."""
     for piece in split_pieces(text):
         begun = perf_counter()
-        claim, _ = check_piece(piece, hits, judge, lambda *_: "")
+        claim = check_piece(piece, hits, judge, lambda *_: "")
         seconds = perf_counter() - begun
         if claim.verdict != "not_a_claim":
             yield Checked(claim, seconds)

@@ -195,16 +195,16 @@ class _Asking:
 
     async def ask(self, text: str, history: Sequence[Exchange]) -> tuple[str, SearchResult]:
         asked = analyze_question(text, self._index)
-        if asked.talk or asked.foreign:
+        if asked.small_talk_kind or asked.foreign_language:
             return text, SearchResult((), 0.0)  # the service searches for neither
         found = await search_with_history(
             self._search,
             asked.text,
             history,
             vocabulary=self._index.vocabulary,
-            least=LEAST,
+            min_answerability=LEAST,
         )
-        return found.standalone, found.result
+        return found.standalone_question, found.result
 
     async def history_of(self, turns: Sequence[Turn]) -> list[Exchange]:
         """Return earlier turns as the service would remember them.
@@ -221,7 +221,7 @@ class _Asking:
                 self._known[said] = Exchange(
                     standalone,
                     headings=tuple(hit.chunk.section for hit in cited),
-                    cited=tuple(hit.chunk.id for hit in cited),
+                    cited_chunk_ids=tuple(hit.chunk.id for hit in cited),
                     answer=turn.answer,
                 )
             history.append(self._known[said])

@@ -135,7 +135,7 @@ async def test_a_book_shows_its_contents_and_opens_its_sections(tiny_book: Path)
         around = await book.neighbours(opened.passages[0].id)
 
     assert [heading.title for heading in contents.headings] == ["Welcome", "lamps"]
-    assert (opened.place.heading.number, opened.total, len(opened.passages)) == (1, 2, 1)
+    assert (opened.entry.heading.number, opened.total, len(opened.passages)) == (1, 2, 1)
     assert [chunk.section for chunk in around] == [
         "Welcome",
         "What a Fresnel lens is",

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 from citewell.settings import read_settings
-from citewell.verify.confidence import FEATURES, features_of
+from citewell.verify.confidence import FEATURES, correctness_features
 from evals.metrics import calibration_error
 from evals.retrieval import read_set
 
@@ -47,7 +47,7 @@ def asked_of(data: Path, options: argparse.Namespace) -> list[dict]:
         asked = replace(sets[name], queries=(*own, *far))
         for one in ask_all(settings, data / name, asked, Console()):
             answer = one.answer
-            features = features_of(
+            features = correctness_features(
                 answer.confidence.answerability, answer.hits, answer.claims, answer.withheld
             )
             if answer.status == "answered" and features:

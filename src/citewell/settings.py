@@ -17,7 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from citewell.answer.per_book import BookOptions, require_unique_names
+from citewell.answer.book_router import BookOptions, require_unique_names
 from citewell.errors import BadSettings
 from citewell.logging import LogOptions
 from citewell.options import (

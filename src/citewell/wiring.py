@@ -268,7 +268,7 @@ def build_per_book(
     Raises:
         BadSettings: a book names a model that does not exist.
     """
-    from citewell.answer.per_book import BookRouter
+    from citewell.answer.book_router import BookRouter
 
     general = answering(None, settings.answer)
     named: dict[str, Answerer] = {}
@@ -369,8 +369,8 @@ def build_shared_answers(settings: Settings) -> "SharedAnswerCache | None":
 
     if not settings.redis_url:
         return None
-    timeout, keep = settings.limits.redis_timeout_seconds, settings.cache.ttl_seconds
-    return SharedAnswerCache(settings.redis_url.get_secret_value(), timeout=timeout, keep=keep)
+    timeout, ttl = settings.limits.redis_timeout_seconds, settings.cache.ttl_seconds
+    return SharedAnswerCache(settings.redis_url.get_secret_value(), timeout=timeout, ttl=ttl)
 
 
 def _with_embedding_cache(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:

@@ -110,7 +110,7 @@ async def test_a_tool_that_does_not_exist_is_misbehaviour() -> None:
 async def test_searching_without_end_is_misbehaviour() -> None:
     model = ScriptedModel([[SEARCH]] * 10)
 
-    with pytest.raises(ModelMisbehaved, match="again and again"):
+    with pytest.raises(ModelMisbehaved, match="without answering"):
         await drafted(model, CallOptions(max_turns=3))
 
     assert len(model.calls) == 3
@@ -214,7 +214,7 @@ def test_no_passage_can_close_the_fence_around_it() -> None:
 async def test_a_selection_is_read_without_tools_as_well() -> None:
     model = ScriptedModel([[assistant_message("A lens turns. [1]")]])
 
-    await drafted(model, CallOptions(tools=False), selected=True)
+    await drafted(model, CallOptions(tools=False), selection_only=True)
 
     assert model.first_call is not None
     assert model.first_call.tools == []
@@ -225,7 +225,7 @@ async def test_a_section_is_read_as_far_as_there_is_room() -> None:
     call = function_call("read_section", {"section": "The lens"}, call_id="call-1")
     model = ScriptedModel([[call], [assistant_message("Oil burns. [2]")]])
 
-    await drafted(model, room=OIL.token_count)
+    await drafted(model, token_budget=OIL.token_count)
 
     assert model.last_call is not None
     told = json.loads(model.last_call.input[-1]["output"])

@@ -141,7 +141,7 @@ async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, te
 
 
 async def test_a_model_that_says_nothing_has_failed(tiny_data: Path) -> None:
-    with pytest.raises(ModelMisbehaved, match="said nothing"):
+    with pytest.raises(ModelMisbehaved, match="returned no text"):
         await answer_with(tiny_data, " ")
 
 

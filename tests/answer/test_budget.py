@@ -67,7 +67,7 @@ def test_an_answer_begins_no_call_beyond_its_time_or_its_tokens() -> None:
 
 def test_a_breaker_opens_after_failures_in_a_row_and_tries_one_question_a_rest() -> None:
     now = [0.0]
-    breaker = CircuitBreaker(after=2, rest=30, clock=lambda: now[0])
+    breaker = CircuitBreaker(max_failures=2, cooldown=30, clock=lambda: now[0])
 
     breaker.record_failure()
     breaker.record_success()

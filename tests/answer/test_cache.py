@@ -10,7 +10,7 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message
 from asgi_lifespan import LifespanManager
 
-from citewell.answer.cache import CachedAnswerer, normal_form
+from citewell.answer.cache import CachedAnswerer, normalize_question
 from citewell.api.app import create_app
 from citewell.domain import Answer, Filters, Question
 from citewell.errors import ModelUnavailable
@@ -383,7 +383,7 @@ def test_a_question_is_embedded_again_after_a_failure() -> None:
     ],
 )
 def test_the_normal_form_keeps_what_counts(one: str, other: str, same: bool) -> None:
-    assert (normal_form(one) == normal_form(other)) is same
+    assert (normalize_question(one) == normalize_question(other)) is same
 
 
 def _look_ups(cache: str, result: str) -> float:

@@ -38,8 +38,10 @@ def test_the_best_passage_is_shown_however_long_it_is() -> None:
 def test_what_was_shown_before_takes_its_room() -> None:
     shown = [hit(1, 600)]
 
-    assert ranks(fit_to_budget([hit(1, 600), hit(2, 500), hit(3, 300)], 1_000, beside=shown)) == [3]
-    assert fit_to_budget([hit(2, 500)], 1_000, beside=shown) == []
+    assert ranks(
+        fit_to_budget([hit(1, 600), hit(2, 500), hit(3, 300)], 1_000, already_shown=shown)
+    ) == [3]
+    assert fit_to_budget([hit(2, 500)], 1_000, already_shown=shown) == []
 
 
 def test_the_threshold_filters_passages_one_by_one() -> None:

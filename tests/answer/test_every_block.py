@@ -12,7 +12,7 @@ import pytest
 from citewell.answer.extractive import EmbeddedModel, QuoteSplitter
 from citewell.answer.generate import ClaimVerifier
 from citewell.answer.prompts import passages_from_json, passages_to_json
-from citewell.answer.quoting import MAX_PARTS, quote_blocks, render_piece
+from citewell.answer.quoting import MAX_ROWS, quote_blocks, render_piece
 from citewell.answer.run import AnswerRun
 from citewell.domain import Chunk, Hit, Question
 from citewell.events import Withheld
@@ -52,7 +52,7 @@ class Quoted:
 
     def __init__(self) -> None:
         self.model = EmbeddedModel(SentenceReranker(WordReranker()), TermStatistics())
-        self.checking = ClaimVerifier(LexicalJudge(), AnswerOptions())
+        self.verifier = ClaimVerifier(LexicalJudge(), AnswerOptions())
 
     async def show(self, chunk: Chunk, block: Block) -> AnswerRun:
         """Quote one block of a passage."""
@@ -61,22 +61,22 @@ class Quoted:
         hits = [Hit(chunk=shown, rank=1, similarity=1.0, cosine=1.0)]
         (passage,) = passages_from_json(passages_to_json(hits))
         wanted = [span for leaf in block.leaves for span in leaf.sentences]
-        self.model.quoted = quote_blocks(passage, wanted)
+        self.model.pieces = quote_blocks(passage, wanted)
         work = AnswerRun(Question(text="?"), Shelf(chunk), "thread", "answer", "embedded")
         work.evidence = hits
         reader = QuoteSplitter(self.model, hits)
-        for piece in self.model.quoted:
-            async for event in self.checking.check(work, reader.feed(render_piece(piece))):
+        for piece in self.model.pieces:
+            async for event in self.verifier.verify(work, reader.feed(render_piece(piece))):
                 assert not isinstance(event, Withheld), event.claim
-        async for event in self.checking.check(work, reader.finish()):
+        async for event in self.verifier.verify(work, reader.finish()):
             raise AssertionError(event)
         return work
 
 
 def is_cut(chunk: Chunk, block: Block) -> bool:
     rows = [leaf for leaf in block.leaves if leaf.kind == "table"]
-    long = any(chunk.text[one.start : one.end].count("\n") > MAX_PARTS + 1 for one in rows)
-    return long or len({leaf.items[0] for leaf in block.leaves if leaf.items}) > MAX_PARTS
+    long = any(chunk.text[one.start : one.end].count("\n") > MAX_ROWS + 1 for one in rows)
+    return long or len({leaf.items[0] for leaf in block.leaves if leaf.items}) > MAX_ROWS
 
 
 def said(text: str) -> Counter[str]:

@@ -2,7 +2,7 @@ import pytest
 
 from citewell.answer.extractive import MAX_SENTENCES, compose_answer
 from citewell.answer.prompts import NOT_IN_BOOK
-from citewell.answer.quoting import MAX_PARTS, render_piece
+from citewell.answer.quoting import MAX_ROWS, render_piece
 from citewell.retrieve.rerank import UNREAD_SCORE, Evidence, Passage
 from citewell.text.sentences import split_spans
 
@@ -101,14 +101,14 @@ def test_a_list_in_a_list_keeps_its_form() -> None:
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    items = "".join(f"- lamp {n}\n" for n in range(MAX_PARTS + 5))
+    items = "".join(f"- lamp {n}\n" for n in range(MAX_ROWS + 5))
 
     text = composed((f"Lamps:\n\n{items}", {0: 5}))
     one = composed((f"Lamps:\n\n{items}", {15: 5}))
 
-    assert text.count("- lamp") == MAX_PARTS
-    assert text.endswith(f"Showing {MAX_PARTS} of {MAX_PARTS + 5} items.")
-    assert one == f"Lamps: [1]\n\n- lamp 14 [1]\n\nShowing 1 of {MAX_PARTS + 5} items."
+    assert text.count("- lamp") == MAX_ROWS
+    assert text.endswith(f"Showing {MAX_ROWS} of {MAX_ROWS + 5} items.")
+    assert one == f"Lamps: [1]\n\n- lamp 14 [1]\n\nShowing 1 of {MAX_ROWS + 5} items."
 
 
 def test_an_announcing_sentence_brings_its_code_and_what_else_it_announces() -> None:
@@ -167,7 +167,7 @@ def test_of_a_long_table_the_rows_that_are_asked_for_are_shown_and_how_many() ->
 def test_of_a_long_table_that_is_asked_for_the_first_rows_are_shown() -> None:
     text = composed((LONG, {3: 5}), question="Which lamps are there?")
 
-    assert text.count("\n| lamp") == MAX_PARTS
+    assert text.count("\n| lamp") == MAX_ROWS
     assert text.endswith("[1]\n\nShowing 12 of 21 rows.")
 
 
@@ -261,7 +261,7 @@ def test_what_a_follow_up_was_told_already_does_not_stand_alone() -> None:
         number=1, text="A lens turns.\n\nFog is wet.", heading="The lens", similarity=0.9
     )
     spans = split_spans(passage.text)
-    told = Evidence(passage, 0, spans[0], 0.5, 8.0, told=True)
+    told = Evidence(passage, 0, spans[0], 0.5, 8.0, already_answered=True)
     new = Evidence(passage, 1, spans[1], 0.5, 1.0)
 
     text = "".join(render_piece(piece) for piece in compose_answer("Why?", [told, new]))

@@ -21,7 +21,7 @@ def chosen(names: str, **options: Any) -> ModelChain:
 
 
 def test_the_embedded_model_is_made_for_each_book() -> None:
-    (writer,) = chosen("embedded").each
+    (writer,) = chosen("embedded").models
 
     assert isinstance(writer.model_factory(TermStatistics()), EmbeddedModel)
     assert writer.options is None
@@ -30,13 +30,17 @@ def test_the_embedded_model_is_made_for_each_book() -> None:
 def test_models_are_asked_in_the_order_of_the_list() -> None:
     writers = chosen("openai/large, openai/small,embedded,openai/large", base_url=OWN)
 
-    assert [writer.name for writer in writers.each] == ["openai/large", "openai/small", "embedded"]
+    assert [writer.name for writer in writers.models] == [
+        "openai/large",
+        "openai/small",
+        "embedded",
+    ]
     assert writers.name == "openai/large, openai/small,embedded,openai/large"
 
 
 def test_a_model_of_the_list_may_have_options_of_its_own() -> None:
     own = {"openai/small": ModelOptions(temperature=0.5, tools="yes")}
-    large, small = chosen("openai/large,openai/small", base_url=OWN, retries=7, models=own).each
+    large, small = chosen("openai/large,openai/small", base_url=OWN, retries=7, models=own).models
 
     assert large.options is not None
     assert small.options is not None
@@ -67,7 +71,7 @@ def test_a_missing_key_for_openai_is_named() -> None:
 
 def test_any_provider_of_litellm_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "secret")
-    bare, named = chosen("gemini/gemini-2.5-flash,litellm/gemini/gemini-2.5-flash").each
+    bare, named = chosen("gemini/gemini-2.5-flash,litellm/gemini/gemini-2.5-flash").models
 
     assert (bare.tools, named.tools) == (True, True)
     cost = bare.price(1_000_000, 1_000_000)
@@ -76,8 +80,8 @@ def test_any_provider_of_litellm_is_reached_by_its_name(monkeypatch: pytest.Monk
 
 
 def test_a_model_that_litellm_has_no_price_for_costs_what_the_operator_says() -> None:
-    (unknown,) = chosen("hosted_vllm/mine", base_url=OWN).each
-    (priced,) = chosen("hosted_vllm/mine", base_url=OWN, input_price=2.0).each
+    (unknown,) = chosen("hosted_vllm/mine", base_url=OWN).models
+    (priced,) = chosen("hosted_vllm/mine", base_url=OWN, input_price=2.0).models
 
     assert unknown.price(1_000_000, 0) is None
     assert priced.price(1_000_000, 5) == 2.0

@@ -46,7 +46,9 @@ def test_a_record_survives_json() -> None:
 def test_a_follow_up_is_recorded_with_all_that_its_search_was_given() -> None:
     question = Question(text="And it?", filters=Filters(url=(Prefix("https://tiny"), "x")))
 
-    leaning = ConversationContext(("c7",), told="It turns.", asked=answer_of().question)
+    leaning = ConversationContext(
+        ("c7",), previous_answers="It turns.", original_question=answer_of().question
+    )
     record = json.loads(json.dumps(answer_record(answer_of(), question, (), leaning)))
     message = Message(id="a", role="assistant", content="A.", created_at=NOON, record=record)
     receipt = receipt_from_message(message)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from citewell.answer.replies import (
-    MAX_SHOWN,
+    MAX_QUOTED_CHARS,
     closest_section_reply,
     is_off_subject,
     not_found_reply,
@@ -70,8 +70,8 @@ def test_off_the_subject_is_where_neither_passages_nor_sentences_are_near(
 def test_a_long_topic_is_shortened() -> None:
     text = not_found_reply("x" * 500, set())
 
-    assert "x" * (MAX_SHOWN - 1) + "…”" in text
-    assert "x" * MAX_SHOWN not in text
+    assert "x" * (MAX_QUOTED_CHARS - 1) + "…”" in text
+    assert "x" * MAX_QUOTED_CHARS not in text
 
 
 def test_a_selection_without_the_answer_offers_the_book() -> None:

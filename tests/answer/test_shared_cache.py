@@ -25,7 +25,7 @@ class Process:
     """What one process of the service has: a pipeline, a memory, and a way to Redis."""
 
     def __init__(self, services: Services, redis: RedisServer, scope: str = "") -> None:
-        self.shared = SharedAnswerCache(redis.url, timeout=1, keep=60).with_scope(scope)
+        self.shared = SharedAnswerCache(redis.url, timeout=1, ttl=60).with_scope(scope)
         self.pipeline = Counting(services.answerer)
         self._cached = CachedAnswerer(
             self.pipeline,
@@ -119,7 +119,7 @@ async def test_who_waits_for_a_process_that_was_killed_makes_the_answer_himself(
     here, there = two
     key = await there._cached._key(Question(text=ASKED))
     # Claimed, and no sign of life afterwards.
-    assert await here.shared.get_or_claim(key) is None
+    assert await here.shared.get_or_acquire_lease(key) is None
 
     assert (await there.ask()).text
     assert there.pipeline.made == 1
@@ -172,7 +172,7 @@ async def test_what_cannot_be_read_was_never_there(two: tuple[Process, Process])
     here, there = two
     key = await here._cached._key(Question(text=ASKED))
     made: tuple[Event, ...] = ()
-    await here.shared.keep(key, CachedAnswer(made, {}, made_at=1.0))
+    await here.shared.put(key, CachedAnswer(made, {}, made_at=1.0))
     assert await there.shared.find(key) == CachedAnswer((), {}, made_at=1.0)
     await there.shared._redis.set(
         there.shared._redis_key("answer", key), b'{"events": [["No", 1]]}'
@@ -183,4 +183,4 @@ async def test_what_cannot_be_read_was_never_there(two: tuple[Process, Process])
 
 def test_an_address_that_is_none_is_told() -> None:
     with pytest.raises(BadSettings, match="CITEWELL_REDIS_URL cannot be used"):
-        SharedAnswerCache("nonsense", timeout=1, keep=1)
+        SharedAnswerCache("nonsense", timeout=1, ttl=1)

@@ -26,7 +26,7 @@ def test_a_chapter_with_a_summary_of_its_own_is_summed_up_by_it() -> None:
 
     assert said
     assert said.text.endswith("Its own summary is “Safety › Summary”.")
-    assert said.passages == ("Summary",)
+    assert said.chunk_ids == ("Summary",)
 
 
 def test_the_summary_of_a_chapter_is_not_taken_for_that_of_its_part() -> None:

@@ -132,5 +132,5 @@ async def test_each_book_is_answered_for_as_it_is_set(
 def test_a_book_is_set_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEWELL_BOOKS", '[{"name": "a"}, {"name": "a"}]')
 
-    with pytest.raises(BadSettings, match="one book is named twice"):
+    with pytest.raises(BadSettings, match="two books have the same name"):
         read_settings()

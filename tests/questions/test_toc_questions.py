@@ -52,7 +52,7 @@ def asked(text: str) -> object:
 def titles(text: str) -> list[str]:
     found = asked(text)
     assert isinstance(found, CoverageQuestion | AdjacentQuestion)
-    return [place.heading.title for place in found.places]
+    return [entry.heading.title for entry in found.entries]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_stands_beside_a_heading_is_asked_for(text: str, title: str | None,
 def test_a_place_is_given_only_if_a_title_says_it(text: str, title: str | None) -> None:
     found = asked(text)
 
-    assert (found.place.heading.title if isinstance(found, LocationQuestion) else None) == title
+    assert (found.entry.heading.title if isinstance(found, LocationQuestion) else None) == title
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_file_that_is_no_calibration_is_named(tmp_path: Path, content: str) ->
     file = tmp_path / calibration_file("openai/model@8")
     file.write_text(content, "utf-8")
 
-    with pytest.raises(BadSettings, match=r"openai--model\.json is no calibration"):
+    with pytest.raises(BadSettings, match=r"openai--model\.json is no valid calibration"):
         load_calibration("openai/model@8", tmp_path)
 
 
@@ -150,7 +150,7 @@ def test_what_ships_says_what_each_threshold_risks() -> None:
 
 def test_words_of_the_conversation_do_not_hide_that_the_word_asked_for_is_unknown() -> None:
     alone = signals("Does the heavy Fresnel lens work with sonar?", "The heavy Fresnel lens turns.")
-    follow_up = replace(alone, asked="Does it work with sonar?")
+    follow_up = replace(alone, original_question="Does it work with sonar?")
 
     most = 1 / (1 + SHORT_BOOK)
     assert 0 < answerability_features(alone)["unknown"] < most

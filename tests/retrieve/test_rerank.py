@@ -109,7 +109,7 @@ def test_another_question_is_scored_anew() -> None:
 
 
 def test_the_oldest_scores_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence_module, "MEMORY", 1)
+    monkeypatch.setattr(evidence_module, "CACHE_SIZE", 1)
     reader = CountingReader()
     evidence = SentenceReranker(reader)
 
@@ -141,7 +141,7 @@ def test_a_score_of_zero_is_remembered_too() -> None:
 def test_equal_sentences_come_in_reading_order() -> None:
     found = ranked("What shines?", "A lamp shines. A lamp shines.", "A lamp shines.")
 
-    assert [(e.passage.number, e.place) for e in found] == [(1, 0), (1, 1), (2, 0)]
+    assert [(e.passage.number, e.position) for e in found] == [(1, 0), (1, 1), (2, 0)]
 
 
 def test_a_heading_counts_for_part_of_a_sentence() -> None:
@@ -160,7 +160,7 @@ def test_a_long_sentence_is_read_only_in_part() -> None:
 
     SentenceReranker(reader).rank("What?", [passage("word " * 900)], NOTHING)
 
-    assert len(reader.read[0]) == len("The lens: ") + evidence_module.MAX_TEXT
+    assert len(reader.read[0]) == len("The lens: ") + evidence_module.MAX_SENTENCE_CHARS
 
 
 def test_a_question_without_words_of_meaning_covers_nothing() -> None:
@@ -204,11 +204,17 @@ def test_what_was_told_before_counts_for_less() -> None:
     reader = SentenceReranker(WordReranker())
 
     fresh = reader.rank("What turns?", passages, NOTHING)
-    told = reader.rank("What turns?", passages, NOTHING, told="As was said, The lens turns.")
+    told = reader.rank(
+        "What turns?", passages, NOTHING, previous_answers="As was said, The lens turns."
+    )
 
-    assert [(one.text, one.told) for one in told if one.told] == [("The **lens** turns.", True)]
-    assert fresh[0].score - ALREADY_ANSWERED_PENALTY == next(one.score for one in told if one.told)
-    assert not any(one.told for one in fresh)
+    assert [(one.text, one.already_answered) for one in told if one.already_answered] == [
+        ("The **lens** turns.", True)
+    ]
+    assert fresh[0].score - ALREADY_ANSWERED_PENALTY == next(
+        one.score for one in told if one.already_answered
+    )
+    assert not any(one.already_answered for one in fresh)
 
 
 ROS = [
@@ -219,7 +225,11 @@ ROS = [
 
 def read_by_the_model(question: str, texts: Sequence[str], statistics: TermStatistics) -> str:
     passages = [passage(text, n, heading="Robots") for n, text in enumerate(texts, start=1)]
-    return SentenceReranker(CrossEncoder()).rank(question, passages, statistics, glance=())[0].text
+    return (
+        SentenceReranker(CrossEncoder())
+        .rank(question, passages, statistics, first_pass_quotas=())[0]
+        .text
+    )
 
 
 def test_naming_what_the_whole_book_is_about_makes_no_answer() -> None:

@@ -10,11 +10,11 @@ from citewell.questions.followup import ConversationContext
 from citewell.retrieve.rerank import SentenceReranker
 from citewell.retrieve.search import (
     Searcher,
-    context,
-    passages_of,
+    number_passages,
     reorder,
     retrieval_scores,
     similarity_floor,
+    text_with_headings,
 )
 from citewell.text.terms import TermStatistics
 from citewell.wiring import Services
@@ -39,11 +39,11 @@ def test_the_usual_floor_stands_for_the_tail_that_a_short_book_lacks() -> None:
 
 
 def test_a_chunk_is_read_with_its_headings() -> None:
-    assert context(chunk_of("**Thin** rings.")) == "Lamps The lens Orders Thin rings."
+    assert text_with_headings(chunk_of("**Thin** rings.")) == "Lamps The lens Orders Thin rings."
 
 
 def test_hits_are_numbered_from_one() -> None:
-    passages = passages_of([hit_of("One."), hit_of("Two.")])
+    passages = number_passages([hit_of("One."), hit_of("Two.")])
 
     assert [(p.number, p.text, p.heading) for p in passages] == [
         (1, "One.", "The lens › Orders"),
@@ -53,7 +53,9 @@ def test_hits_are_numbered_from_one() -> None:
 
 def test_a_passage_without_a_sentence_is_kept_where_the_search_put_it() -> None:
     hits = [replace(hit_of(text), rank=rank) for rank, text in enumerate(("One.", "$$"), start=1)]
-    evidence = SentenceReranker(WordReranker()).rank("one", passages_of(hits)[:1], TermStatistics())
+    evidence = SentenceReranker(WordReranker()).rank(
+        "one", number_passages(hits)[:1], TermStatistics()
+    )
 
     same = {hit.chunk.id: 1.0 for hit in hits}
     assert [hit.chunk.text for hit in reorder(hits, same, evidence, 2)] == ["One.", "$$"]
@@ -65,7 +67,7 @@ def test_a_sentence_that_fits_a_little_more_overtakes_only_what_is_close() -> No
         for rank, text in enumerate(("A lens.", "A lamp and a lens."), start=1)
     ]
     evidence = SentenceReranker(WordReranker()).rank(
-        "lamp lens", passages_of(hits), TermStatistics(), glance=()
+        "lamp lens", number_passages(hits), TermStatistics(), first_pass_quotas=()
     )
     close = {"A lens.": 2.0, "A lamp and a lens.": 1.9}
     far = {"A lens.": 20.0, "A lamp and a lens.": 1.9}

@@ -102,21 +102,21 @@ def test_nothing_but_marks_is_lost_and_nothing_is_said_twice(text: str) -> None:
 def test_a_mark_belongs_to_its_sentence_wherever_it_stands(text: str) -> None:
     (piece,) = split_pieces(text)
 
-    assert (piece.lead.strip(), piece.text, piece.marks) == ("", "A lens turns.", (1,))
+    assert (piece.lead.strip(), piece.text, piece.cited) == ("", "A lens turns.", (1,))
 
 
 @pytest.mark.parametrize("marks", ["[1, 2]", "[1;2]", "[1][2]", " [1] [2]"])
 def test_a_sentence_may_have_several_marks(marks: str) -> None:
     (piece,) = split_pieces(f"A lens turns.{marks}")
 
-    assert piece.marks == (1, 2)
+    assert piece.cited == (1, 2)
 
 
 def test_a_mark_between_sentences_belongs_to_the_first() -> None:
     first, second = split_pieces("A lens turns. [1] A horn sounds. [2]")
 
-    assert (first.text, first.marks) == ("A lens turns.", (1,))
-    assert (second.text, second.marks) == ("A horn sounds.", (2,))
+    assert (first.text, first.cited) == ("A lens turns.", (1,))
+    assert (second.text, second.cited) == ("A horn sounds.", (2,))
 
 
 def test_a_mark_that_comes_late_is_waited_for() -> None:
@@ -126,7 +126,7 @@ def test_a_mark_that_comes_late_is_waited_for() -> None:
     (piece,) = reader.feed(" A horn")
 
     assert early == []
-    assert piece.marks == (1,)
+    assert piece.cited == (1,)
 
 
 def test_a_sentence_is_given_as_soon_as_the_next_begins() -> None:
@@ -142,7 +142,7 @@ def test_a_sentence_is_given_as_soon_as_the_next_begins() -> None:
 def test_what_only_looks_like_a_mark_stays(text: str) -> None:
     (piece,) = split_pieces(text)
 
-    assert (piece.text, piece.marks) == (text, ())
+    assert (piece.text, piece.cited) == (text, ())
 
 
 def test_a_code_block_is_kept_whole_character_by_character() -> None:
@@ -150,7 +150,7 @@ def test_a_code_block_is_kept_whole_character_by_character() -> None:
 
     pieces = pieces_by(f"Like this:\n\n{block}\n\n[2]\n\nDone.", [1])
 
-    assert [(p.text, p.marks, p.kind) for p in pieces] == [
+    assert [(p.text, p.cited, p.kind) for p in pieces] == [
         ("Like this:", (), "sentence"),
         (block, (2,), "code"),
         ("Done.", (), "sentence"),
@@ -160,7 +160,7 @@ def test_a_code_block_is_kept_whole_character_by_character() -> None:
 def test_a_block_formula_is_kept_whole() -> None:
     (piece,) = split_pieces("$$\nx[1] = 2\n$$\n\n[1]")
 
-    assert (piece.text, piece.marks, piece.kind) == ("$$\nx[1] = 2\n$$", (1,), "math")
+    assert (piece.text, piece.cited, piece.kind) == ("$$\nx[1] = 2\n$$", (1,), "math")
 
 
 def test_the_rows_of_a_table_are_one_piece() -> None:
@@ -168,7 +168,7 @@ def test_the_rows_of_a_table_are_one_piece() -> None:
 
     (piece,) = split_pieces(f"{table}\n\n[1]")
 
-    assert (piece.text, piece.marks, piece.kind) == (table, (1,), "row")
+    assert (piece.text, piece.cited, piece.kind) == (table, (1,), "row")
 
 
 def test_tables_with_words_between_them_are_not_joined() -> None:
@@ -181,7 +181,7 @@ def test_each_item_of_a_list_is_a_piece_and_its_bullet_is_not() -> None:
     first, second = split_pieces("- A lens turns. [1]\n- A horn sounds. [2]")
 
     assert (first.lead, first.text, first.kind) == ("- ", "A lens turns.", "item")
-    assert (second.lead, second.text, second.marks) == ("\n- ", "A horn sounds.", (2,))
+    assert (second.lead, second.text, second.cited) == ("\n- ", "A horn sounds.", (2,))
 
 
 def test_the_second_sentence_of_an_item_is_no_sentence_of_its_own_when_streamed() -> None:
@@ -205,7 +205,7 @@ def test_the_second_sentence_of_an_item_is_no_sentence_of_its_own_when_streamed(
 def test_a_mark_may_be_written_as_models_write_it(text: str) -> None:
     (piece,) = split_pieces(text)
 
-    assert (piece.text, piece.marks) == ("A lens turns.", (1,))
+    assert (piece.text, piece.cited) == ("A lens turns.", (1,))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_mark_may_be_written_as_models_write_it(text: str) -> None:
 def test_numbers_in_brackets_that_name_no_passage_stay(text: str) -> None:
     (piece,) = split_pieces(text)
 
-    assert (piece.text, piece.marks) == (text, ())
+    assert (piece.text, piece.cited) == (text, ())
 
 
 def test_the_title_of_an_admonition_is_a_piece_and_not_markup() -> None:
@@ -286,4 +286,4 @@ def test_what_a_cut_off_sentence_leaves_unread_is_read_on() -> None:
 
     said = " ".join(piece.text for piece in pieces).replace("x", "").split()
     assert said[:3000] == [str(number) for number in range(3000)]
-    assert (pieces[-1].text, pieces[-1].marks) == ("The lens is made of glass.", (2,))
+    assert (pieces[-1].text, pieces[-1].cited) == ("The lens is made of glass.", (2,))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from citewell.domain import Citation, Claim, Question
 from citewell.events import Done, Retrieved
-from citewell.verify.confidence import correctness_of, features_of
+from citewell.verify.confidence import correctness_features, correctness_probability
 from tests.servers import build_services
 from tests.verify.samples import claim_of, hit_of
 
@@ -19,8 +19,8 @@ def proven(text: str = "A lens.", *, chunk: str = "c1", probability: float = 1.0
 
 
 def test_better_evidence_never_makes_an_answer_less_likely_to_be_right() -> None:
-    doubtful = correctness_of(0.4, HITS, [proven(probability=0.8)], [claim_of("A boat.")])
-    surer = correctness_of(0.9, HITS, [proven()], [])
+    doubtful = correctness_probability(0.4, HITS, [proven(probability=0.8)], [claim_of("A boat.")])
+    surer = correctness_probability(0.9, HITS, [proven()], [])
 
     assert doubtful is not None
     assert surer is not None
@@ -28,7 +28,7 @@ def test_better_evidence_never_makes_an_answer_less_likely_to_be_right() -> None
 
 
 def test_what_is_held_back_and_what_is_cited_are_counted() -> None:
-    features = features_of(0.5, HITS, [proven()], [claim_of("A boat.")])
+    features = correctness_features(0.5, HITS, [proven()], [claim_of("A boat.")])
 
     assert features == {
         "answerable": 0.0, "first": 1.0, "agreed": 0.5, "withheld": 0.5,
@@ -36,8 +36,8 @@ def test_what_is_held_back_and_what_is_cited_are_counted() -> None:
 
 
 def test_nothing_is_said_of_an_answer_that_proves_nothing() -> None:
-    assert correctness_of(0.9, HITS, [], []) is None
-    assert correctness_of(0.9, HITS, [proven(chunk="elsewhere")], []) is None
+    assert correctness_probability(0.9, HITS, [], []) is None
+    assert correctness_probability(0.9, HITS, [proven(chunk="elsewhere")], []) is None
 
 
 async def test_it_is_known_once_an_answer_is_complete(tiny_data: Path) -> None:

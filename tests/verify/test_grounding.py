@@ -4,7 +4,7 @@ import pytest
 
 from citewell.domain import Chunk, Verdict
 from citewell.verify.claims import split_pieces
-from citewell.verify.grounding import check_piece
+from citewell.verify.grounding import check_piece, with_citation_marks
 from citewell.verify.judge import LexicalJudge
 from tests.verify.samples import hit_of
 
@@ -20,7 +20,8 @@ def link(chunk: Chunk, start: int, end: int) -> str:
 
 def check(text: str) -> tuple:  # type: ignore[type-arg]
     (piece,) = split_pieces(text)
-    return check_piece(piece, HITS, LexicalJudge(), link)
+    claim = check_piece(piece, HITS, LexicalJudge(), link)
+    return claim, with_citation_marks(piece, claim)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +127,9 @@ def test_a_sentence_that_leans_back_must_mean_what_it_means_in_the_book(
 ) -> None:
     hits = (TOWER, LENS)
     first, second = split_pieces(f"{before} {leaning}")
-    said, _ = check_piece(first, hits, LexicalJudge(), link)
+    said = check_piece(first, hits, LexicalJudge(), link)
 
-    claim, _ = check_piece(second, hits, LexicalJudge(), link, said)
+    claim = check_piece(second, hits, LexicalJudge(), link, said)
 
     assert said.verdict == "supported"
     assert claim.verdict == verdict
@@ -137,12 +138,12 @@ def test_a_sentence_that_leans_back_must_mean_what_it_means_in_the_book(
 def test_words_that_stand_in_several_passages_are_proven_where_they_mean_the_same() -> None:
     hits = (TOWER, hit_of("A lens has rings. It is tall.", identity="tall lens"))
     first, second = split_pieces("A lens has rings. It is tall. [1]")
-    said, _ = check_piece(first, hits, LexicalJudge(), link)
+    said = check_piece(first, hits, LexicalJudge(), link)
 
-    claim, shown = check_piece(second, hits, LexicalJudge(), link, said)
+    claim = check_piece(second, hits, LexicalJudge(), link, said)
 
     assert (claim.verdict, claim.citations[0].chunk_id) == ("supported", "tall lens")
-    assert shown == " It is tall. [2]"
+    assert with_citation_marks(second, claim) == " It is tall. [2]"
 
 
 class Credulous:
@@ -156,13 +157,13 @@ class Credulous:
 def test_code_formulas_and_tables_are_compared_whoever_judges(text: str) -> None:
     (piece,) = split_pieces(text)
 
-    assert check_piece(piece, HITS, Credulous(), link)[0].verdict == "unsupported"
+    assert check_piece(piece, HITS, Credulous(), link).verdict == "unsupported"
 
 
 def test_the_first_sentence_of_an_answer_leans_on_the_question() -> None:
     (piece,) = split_pieces("It weighs five tons.")
 
-    assert check_piece(piece, (TOWER,), LexicalJudge(), link)[0].verdict == "supported"
+    assert check_piece(piece, (TOWER,), LexicalJudge(), link).verdict == "supported"
 
 
 def test_white_space_and_bullets_before_the_words_are_kept() -> None:
@@ -175,7 +176,7 @@ def test_each_passage_is_marked_once() -> None:
     table = hit_of("| a | b |\n| --- | --- |\n| c | d |")
     (piece,) = split_pieces("| a | b |\n| --- | --- |\n| c | d |")
 
-    claim, shown = check_piece(piece, [table], LexicalJudge(), link)
+    claim = check_piece(piece, [table], LexicalJudge(), link)
 
     assert len(claim.citations) == 2
-    assert shown.endswith("| c | d |\n\n[1]")
+    assert with_citation_marks(piece, claim).endswith("| c | d |\n\n[1]")

@@ -1,4 +1,4 @@
-"""Question to events: the pipeline, and the agent inside it."""
+"""The answer pipeline: a question in, a stream of events out."""
 
 import sys
 from importlib.util import find_spec, module_from_spec
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def load_lazily(name: str) -> None:
-    """Let a package's own module run when something of it is asked for, not when it is imported.
+    """Defer execution of a package's `__init__` until one of its attributes is accessed.
 
-    Its submodules can be imported without that.
+    Its submodules can be imported without executing it.
     """
     spec = None if name in sys.modules else find_spec(name)
     if spec is None or spec.loader is None:
@@ -24,5 +24,5 @@ def load_lazily(name: str) -> None:
     sys.modules[name] = module
 
 
-# The Agents SDK takes one exception from it, and would load its servers and clients: a second.
+# The Agents SDK imports one exception from `mcp`; loading all of `mcp` takes a second.
 load_lazily("mcp")

@@ -1,4 +1,4 @@
-"""The Agents SDK agent: one question with its passages in, text out."""
+"""The Agents SDK agent: a question with its passages in, text out."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ from citewell.telemetry import TOKENS, span
 from citewell.text.plain_text import replace_lone_surrogates
 
 MAX_QUESTION_CHARS = 4_000
-"""Characters of a question; the contracts allow half of it, and a rewritten one may grow."""
+"""Maximum length of a question; twice what contracts allow, since rewriting can lengthen it."""
 NO_WORDS_REPLY = (
     "I found no words in this that I could look up. Please ask a question about the book."
 )
@@ -60,7 +60,7 @@ NOT_A_QUESTION_REPLY = (
     "I did not pass it on. Please ask about the book alone."
 )
 
-_WHOSE = (
+_OWNER = (
     r"(?:all|any|your|my|these|those|every|previous|prior|above|earlier|preceding|system|initial|"
     r"original)"
 )
@@ -69,10 +69,10 @@ _SHOW = (
     r"(?:reveal|show|print|repeat|output|leak|display|dump|recite|expose|send|tell\s+me|give\s+me)"
 )
 _INJECTIONS = tuple(
-    re.compile(one, re.I)
-    for one in (
-        rf"\b(?:ignore|disregard|forget|override|bypass|drop)\b(?:\s+(?:of|the|other|and))*\s+{_WHOSE}"
-        rf"(?:\s+(?:of|the|other|and|{_WHOSE}))*\s+{_RULES}\b",
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"\b(?:ignore|disregard|forget|override|bypass|drop)\b(?:\s+(?:of|the|other|and))*\s+{_OWNER}"
+        rf"(?:\s+(?:of|the|other|and|{_OWNER}))*\s+{_RULES}\b",
         r"\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b",
         rf"\b{_SHOW}\b[^.?!\n]{{0,60}}\b(?:your|system|hidden|initial|developer)\s+(?:\w+\s+)?{_RULES}\b",
         rf"\b{_SHOW}\b[^.?!\n]{{0,40}}\byour\s+(?:\w+\s+)?(?:keys?|secrets?|passwords?|credentials)\b",
@@ -87,8 +87,8 @@ _INJECTIONS = tuple(
 
 
 def check_question(text: str) -> str:
-    """Return why a question is not passed on to a model; nothing if it is."""
-    if not any(sign.isalnum() for sign in text):
+    """Return the refusal of a question that must not reach a model, or an empty string."""
+    if not any(char.isalnum() for char in text):
         return NO_WORDS_REPLY
     if len(text) > MAX_QUESTION_CHARS:
         return TOO_LONG_REPLY
@@ -98,68 +98,67 @@ def check_question(text: str) -> str:
 
 
 def is_injection(text: str) -> bool:
-    """Return whether a question gives orders to the one who answers; only plain cases are seen."""
+    """Return whether a question is an obvious prompt injection."""
     return any(pattern.search(text) for pattern in _INJECTIONS)
 
 
 @input_guardrail(run_in_parallel=False)
 async def question_guardrail(
-    context: RunContextWrapper["AgentContext"],
+    wrapper: RunContextWrapper["AgentContext"],
     agent: Agent[Any],
-    given: str | list[TResponseInputItem],
+    model_input: str | list[TResponseInputItem],
 ) -> GuardrailFunctionOutput:
-    """Stop before the model is called if the question is none.
+    """Stop before the model is called if the question must not reach it.
 
-    What is off the book's topic has not come here: the passages found for it did not pass the gate.
+    Off-topic questions never get here: they fail the answerability gate.
     """
-    del agent, given  # the input has the conversation and the passages too, which are only data
-    evidence = context.context
-    evidence.refusal = check_question(evidence.question)
-    return GuardrailFunctionOutput(evidence.refusal or None, bool(evidence.refusal))
+    del agent, model_input  # only the question is checked, not the history or the passages
+    context = wrapper.context
+    context.refusal = check_question(context.question)
+    return GuardrailFunctionOutput(context.refusal or None, bool(context.refusal))
 
 
-# With an OpenAI key in the environment the SDK would post every prompt to OpenAI.
+# Otherwise, with an OpenAI key in the environment, the SDK sends traces to OpenAI.
 set_tracing_disabled(True)
 
 Search = Callable[[str], Awaitable[Sequence[Hit]]]
 ScoreChunks = Callable[[Sequence[str]], Awaitable[Sequence[Hit]]]
-"""Returns the passages of some ids, with their relevance to the question."""
+"""Returns the passages with the given ids, scored for the question."""
 
 
 @dataclass(slots=True)
 class AgentContext:
-    """What the agent has been shown; a search of its own adds to it."""
+    """What the agent works with; its own searches add hits."""
 
     hits: list[Hit]
     search: Search
     score_chunks: ScoreChunks
     index: Index
-    """The book that the tools beside the search read in."""
     question: str = ""
-    """What is asked, standing alone."""
+    """The standalone question."""
     instructions: str = ""
-    """What the operator tells the agent besides Citewell's own instructions, which come first."""
-    selected: bool = False
-    """Whether the reader selected the text, which then is all there is."""
-    room: int = CONTEXT_TOKENS
-    """How many tokens all passages together may have."""
-    reader: str = ""
-    """What the client says about the reader; data that helps to choose, and proves nothing."""
+    """The operator's instructions, appended to Citewell's own."""
+    selection_only: bool = False
+    """Whether the only passage is the reader's selection."""
+    token_budget: int = CONTEXT_TOKENS
+    """Maximum tokens of all passages together."""
+    reader_context: str = ""
+    """The client's description of the reader: data for the model, never evidence."""
     refusal: str = ""
-    """Why the question was not passed on to the model."""
+    """Why a guardrail stopped the question."""
     tokens_used: int | None = None
-    """What the model took to write, where it counts that."""
+    """Tokens reported by the model, if it reports them."""
 
-    def add(self, found: Sequence[Hit]) -> tuple[int, list[Hit]]:
-        """Number the new ones on from those already shown; give the first number and the new."""
+    def add(self, hits: Sequence[Hit]) -> tuple[int, list[Hit]]:
+        """Add hits that are new; return the citation number of the first, and the new hits."""
         known = {hit.chunk.id for hit in self.hits}
-        new = [hit for hit in found if hit.chunk.id not in known]
+        new = [hit for hit in hits if hit.chunk.id not in known]
         first = len(self.hits) + 1
         self.hits.extend(new)
         return first, new
 
     async def open(self, chunks: Sequence[Chunk]) -> list[tuple[int, Hit]]:
-        """Return opened chunks with their numbers; those shown before have one already."""
+        """Add chunks, and return them as hits with their citation numbers."""
         known = {hit.chunk.id for hit in self.hits}
         self.add(await self.score_chunks([chunk.id for chunk in chunks if chunk.id not in known]))
         numbers = {hit.chunk.id: number for number, hit in enumerate(self.hits, start=1)}
@@ -167,24 +166,24 @@ class AgentContext:
 
 
 @function_tool
-async def search_textbook(context: RunContextWrapper[AgentContext], query: str) -> str:  # noqa: D417 - the model sees the rest
+async def search_textbook(wrapper: RunContextWrapper[AgentContext], query: str) -> str:  # noqa: D417 - the model sees the rest
     """Search the book for passages that answer a question.
 
     Args:
         query: The question, complete in itself.
     """
-    first, new = context.context.add(await context.context.search(query))
+    first, new = wrapper.context.add(await wrapper.context.search(query))
     return passages_to_json(new, first)
 
 
 @function_tool
-async def table_of_contents(context: RunContextWrapper[AgentContext], chapter: str = "") -> str:  # noqa: D417 - the model sees the rest
+async def table_of_contents(wrapper: RunContextWrapper[AgentContext], chapter: str = "") -> str:  # noqa: D417 - the model sees the rest
     """Show how the book is built, to choose what to read: its chapters, or the sections of one.
 
     Args:
         chapter: Title of a chapter, to see its sections; leave it out to see all chapters.
     """
-    contents = context.context.index.contents
+    contents = wrapper.context.index.contents
     try:
         top = find_section(contents, chapter).heading.children if chapter else contents.headings
     except UnknownPage as error:
@@ -194,7 +193,7 @@ async def table_of_contents(context: RunContextWrapper[AgentContext], chapter: s
 
 @function_tool
 async def read_section(  # noqa: D417 - the model sees the rest
-    context: RunContextWrapper[AgentContext], section: str, start: int = 1
+    wrapper: RunContextWrapper[AgentContext], section: str, start: int = 1
 ) -> str:
     """Open a section of the book and read its passages in order.
 
@@ -203,11 +202,12 @@ async def read_section(  # noqa: D417 - the model sees the rest
         start: The passage to begin with, from 1; a long section is read in several calls.
     """
     try:
-        index = context.context.index
+        index = wrapper.context.index
         opened = await asyncio.to_thread(open_section, index, section, start=max(start, 1))
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
-    numbered = await context.context.open(_fit_to_budget(opened.passages, context.context.room))
+    chunks = _fit_to_budget(opened.passages, wrapper.context.token_budget)
+    numbered = await wrapper.context.open(chunks)
     return numbered_to_json(numbered, start=opened.start, total=opened.total)
 
 
@@ -223,15 +223,15 @@ PLAIN_AGENT: Agent[AgentContext] = Agent(
 
 
 @function_tool
-async def read_selection(context: RunContextWrapper[AgentContext]) -> str:
+async def read_selection(wrapper: RunContextWrapper[AgentContext]) -> str:
     """Read the text that the reader selected, again."""
-    return passages_to_json(context.context.hits)
+    return passages_to_json(wrapper.context.hits)
 
 
 SELECTION_AGENT: Agent[AgentContext] = Agent(
     name="Citewell",
     instructions=SELECTION_INSTRUCTIONS,
-    # No tool that reaches the book: what is not offered cannot be called.
+    # No tool that reaches the book.
     tools=[read_selection],
     input_guardrails=[question_guardrail],
 )
@@ -242,116 +242,113 @@ class CallOptions:
     """How a model is called."""
 
     tools: bool = True
-    """Whether it is offered tools; without, it gets the passages and the question in one prompt."""
+    """Whether it gets tools, or everything in one prompt."""
     max_turns: int = 4
     settings: ModelSettings | None = None
-    """What it is told besides; `None` for nothing, which spares the SDK a look at its types."""
 
 
 async def run_agent(
-    evidence: AgentContext,
+    context: AgentContext,
     *,
     model: Model,
     call_options: CallOptions = CallOptions(),  # noqa: B008 - frozen
     session: Session | None = None,
 ) -> AsyncGenerator[str, None]:
-    """Run the agent on a question with its evidence, and give its text as it comes.
+    """Run the agent, and yield its text as it is streamed.
 
-    The first search has been made: it stands in the conversation as a finished tool call. If the
-    reader selected a text, that is what has been read, and the agent has no other tool. A
-    `session` is what the agent remembers of the conversation. A question that a guardrail stops
-    gives no text, and the evidence says why.
+    The input contains the first search, or the selection, as a completed tool call. If a
+    guardrail stops the question, no text is yielded and `context.refusal` is set.
 
     Raises:
-        ModelError: the model failed or went on for too long.
+        ModelError: the model failed or took too many turns.
     """
     result = None
     async with _model_errors():
         try:
             result = Runner.run_streamed(
-                _build_agent(evidence, call_options),
-                _build_input(evidence, call_options),
-                context=evidence,
+                _build_agent(context, call_options),
+                _build_input(context, call_options),
+                context=context,
                 max_turns=call_options.max_turns,
                 run_config=RunConfig(
                     model=model, model_settings=call_options.settings, tracing_disabled=True
                 ),
                 session=session,
             )
-            message, half = "", ""
+            message, pending = "", ""
             async for event in result.stream_events():
                 if event.type == "raw_response_event" and isinstance(
                     event.data, ResponseTextDeltaEvent
                 ):
                     if message not in ("", event.data.item_id):
-                        yield "\n\n"  # what was said before a search is no part of what follows
+                        yield "\n\n"  # text before a tool call is a paragraph of its own
                     message = event.data.item_id
-                    text, half = _split_lone_surrogate(half + event.data.delta)
+                    text, pending = _split_lone_surrogate(pending + event.data.delta)
                     yield text
-            evidence.tokens_used = result.context_wrapper.usage.total_tokens or None
+            context.tokens_used = result.context_wrapper.usage.total_tokens or None
         except InputGuardrailTripwireTriggered:
             return
         finally:
             if result is not None:
-                # Leaving the events does not stop the run; only this does.
+                # Closing the event stream does not stop the run.
                 result.cancel()
-                used = result.context_wrapper.usage
-                TOKENS.labels("input").inc(used.input_tokens)
-                TOKENS.labels("output").inc(used.output_tokens)
+                usage = result.context_wrapper.usage
+                TOKENS.labels("input").inc(usage.input_tokens)
+                TOKENS.labels("output").inc(usage.output_tokens)
 
 
 def _split_lone_surrogate(text: str) -> tuple[str, str]:
-    """Return text that can be kept and sent, and half of a character whose end is yet to come."""
+    """Return sanitized text, and a trailing high surrogate whose other half is still to come."""
     cut = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
     return replace_lone_surrogates(text[:cut].replace("\0", "�")), text[cut:]
 
 
-def _build_agent(evidence: AgentContext, call_options: CallOptions) -> Agent[AgentContext]:
+def _build_agent(context: AgentContext, call_options: CallOptions) -> Agent[AgentContext]:
     agent = AGENT if call_options.tools else PLAIN_AGENT
-    if evidence.selected:
+    if context.selection_only:
         agent = SELECTION_AGENT if call_options.tools else SELECTION_AGENT.clone(tools=[])
-    if not evidence.instructions:
+    if not context.instructions:
         return agent
-    return agent.clone(instructions=f"{agent.instructions}\n\n{evidence.instructions}")
+    return agent.clone(instructions=f"{agent.instructions}\n\n{context.instructions}")
 
 
-def _build_input(evidence: AgentContext, call_options: CallOptions) -> list[Any]:
-    """Return the question, and the first search or the selection as a finished tool call."""
-    about = _reader_context_items(evidence)
+def _build_input(context: AgentContext, call_options: CallOptions) -> list[Any]:
+    """Return the question, followed by the first search as a completed tool call."""
+    reader_items = _reader_context_items(context)
     if not call_options.tools:
-        prompt = passages_to_prompt(evidence.hits, evidence.question)
-        return [*about, {"role": "user", "content": prompt}]
-    tool = read_selection if evidence.selected else search_textbook
-    call = f"call_{uuid4().hex}"
-    arguments = {} if evidence.selected else {"query": evidence.question}
+        prompt = passages_to_prompt(context.hits, context.question)
+        return [*reader_items, {"role": "user", "content": prompt}]
+    tool = read_selection if context.selection_only else search_textbook
+    call_id = f"call_{uuid4().hex}"
+    arguments = {} if context.selection_only else {"query": context.question}
     return [
-        *about,
-        {"role": "user", "content": evidence.question},
+        *reader_items,
+        {"role": "user", "content": context.question},
         {
             "type": "function_call",
-            "call_id": call,
+            "call_id": call_id,
             "name": tool.name,
             "arguments": json.dumps(arguments),
         },
         {
             "type": "function_call_output",
-            "call_id": call,
-            "output": passages_to_json(evidence.hits),
+            "call_id": call_id,
+            "output": passages_to_json(context.hits),
         },
     ]
 
 
-def _reader_context_items(evidence: AgentContext) -> list[Any]:
-    """Return what the client says about the reader; nothing if it plainly gives orders."""
-    if not evidence.reader or is_injection(evidence.reader):
+def _reader_context_items(context: AgentContext) -> list[Any]:
+    if not context.reader_context or is_injection(context.reader_context):
         return []
-    return [{"role": "user", "content": reader_to_prompt(evidence.reader, READER_CONTEXT)}]
+    prompt = reader_to_prompt(context.reader_context, READER_CONTEXT)
+    return [{"role": "user", "content": prompt}]
 
 
-def _fit_to_budget(passages: Sequence[Chunk], room: int) -> Sequence[Chunk]:
-    """Return as many passages from the first on as there is room for, and one in any case."""
-    read = accumulate(chunk.token_count for chunk in passages)
-    return passages[: max(1, sum(tokens <= room for tokens in read))]
+def _fit_to_budget(chunks: Sequence[Chunk], budget: int) -> Sequence[Chunk]:
+    """Return the first chunks that fit into the token budget, at least one."""
+    totals = accumulate(chunk.token_count for chunk in chunks)
+    return chunks[: max(1, sum(total <= budget for total in totals))]
 
 
 @asynccontextmanager
@@ -360,6 +357,6 @@ async def _model_errors() -> AsyncIterator[None]:
         with span("model"):
             yield
     except MaxTurnsExceeded as error:
-        raise ModelMisbehaved("The model searched again and again without answering.") from error
+        raise ModelMisbehaved("The model kept calling tools without answering.") from error
     except AgentsException as error:
         raise ModelMisbehaved(f"The model's output cannot be used: {error}") from error

@@ -1,7 +1,7 @@
-"""Answers, remembered: who asks what was asked before gets the same words, and a record of his own.
+"""The answer cache: a repeated question gets the cached answer under a new id.
 
-What is asked by several readers at once is answered once; all of them see it being made. A question
-in a conversation that has begun may lean on it, and is always answered anew.
+Concurrent identical questions share one run of the pipeline (single-flight). Questions in an
+existing conversation can depend on it, and are never cached.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, nullcontext, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic, perf_counter, time
 from typing import Any
@@ -17,7 +17,7 @@ from unicodedata import normalize
 from uuid import uuid4
 
 from citewell.answer.prompts import VERSION
-from citewell.answer.record import answer_record, best_effort, keep, log_answer
+from citewell.answer.record import answer_record, best_effort, log_answer, store_answer
 from citewell.answer.run import AnswerRun
 from citewell.answer.shared_cache import CachedAnswer, SharedAnswerCache
 from citewell.broadcast import Broadcast
@@ -43,7 +43,7 @@ IDENTITY_FIELDS = frozenset(
         "opens_by_id",
     }
 )
-"""What a question says about who asks it where, and not about what is asked."""
+"""Fields of a question that do not affect the answer."""
 SEARCH_RECORD_FIELDS = (
     "searched",
     "also",
@@ -53,7 +53,7 @@ SEARCH_RECORD_FIELDS = (
     "threshold",
     "least_answerability",
 )
-"""What is stored of the search, and is the same for all who share the answer."""
+"""Fields of the record that describe the search, shared by all copies of the answer."""
 _CAPITAL = re.compile(r"[A-Z][a-z]+\b")
 
 
@@ -66,13 +66,13 @@ class CacheKey:
     model: str
     instructions: str
     question: Question
-    """In its normal form, and without the conversation that it stands in."""
+    """Normalized, without `IDENTITY_FIELDS`."""
 
 
-def normal_form(text: str) -> str:
-    """Return a question without what does not change its meaning.
+def normalize_question(text: str) -> str:
+    """Normalize white space, final punctuation, and the initial capital of a question.
 
-    Capitals count, but for the one that begins the sentence: `-r` and `-R` are two things.
+    Other capitals are significant: `-r` and `-R` differ.
     """
     text = " ".join(normalize("NFC", text).split())
     text = text.rstrip("?!. ") or text
@@ -80,23 +80,23 @@ def normal_form(text: str) -> str:
 
 
 class InFlightAnswer:
-    """One answer on its way, or arrived."""
+    """An answer that is being made, or is complete."""
 
     def __init__(self) -> None:
-        """Begin with nothing said and nobody waiting."""
-        self.said: Broadcast[Event] = Broadcast()
+        """Start without events or followers."""
+        self.events: Broadcast[Event] = Broadcast()
         self.error: BaseException | None = None
         self.task: asyncio.Task[None] | None = None
         self.made_at = 0.0
         self.record: dict[str, Any] = {}
-        """What was stored with the answer."""
+        """The stored record of the answer."""
         self.abandoned = False
         self.made_elsewhere: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """Whether another process made it, or makes it."""
+        """Whether another process makes the answer."""
         self._followers = 0
 
     async def is_made_elsewhere(self) -> bool:
-        """Wait until it is known who makes it; who leaves before that stops the looking."""
+        """Wait until it is known which process makes the answer."""
         self._followers += 1
         try:
             return await asyncio.shield(self.made_elsewhere)
@@ -106,19 +106,19 @@ class InFlightAnswer:
                 await self._stop_unless_followed()
 
     async def _stop_unless_followed(self) -> None:
-        if not self._followers and self.task and not self.said.ended:
+        if not self._followers and self.task and not self.events.ended:
             self.abandoned = True
             self.task.cancel()
             await asyncio.wait([self.task])
 
     async def follow(self) -> AsyncGenerator[Event, None]:
-        """Yield the events as they come; the last one to leave stops the work."""
+        """Yield the events as they arrive; the last follower to leave cancels the work."""
         self._followers += 1
         try:
-            heard = 0
-            while await self.said.wait_beyond(heard):
-                heard += 1
-                yield self.said.items[heard - 1]
+            count = 0
+            while await self.events.wait_beyond(count):
+                count += 1
+                yield self.events.items[count - 1]
             if self.error:
                 raise self.error
         finally:
@@ -127,9 +127,9 @@ class InFlightAnswer:
 
 
 class CachedAnswerer:
-    """Answers from memory what it can, and by the pipeline the rest."""
+    """Caches the answers of another answerer."""
 
-    def __init__(  # noqa: PLR0913 - all but three have a name
+    def __init__(  # noqa: PLR0913 - mostly keyword-only
         self,
         inner: Answerer,
         library: Library,
@@ -140,10 +140,7 @@ class CachedAnswerer:
         shared: SharedAnswerCache | None = None,
         clock: Clock = monotonic,
     ) -> None:
-        """Remember what `inner` answers; `model` is the name of who writes.
-
-        What is `shared`, all processes remember together.
-        """
+        """Cache answers of `inner`; `shared` is the cache common to all processes."""
         self._inner = inner
         self._library = library
         self._threads = threads
@@ -154,17 +151,17 @@ class CachedAnswerer:
         self._in_flight: OrderedDict[CacheKey, InFlightAnswer] = OrderedDict()
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer a question, saying what happens as it does."""
+        """Answer a question as a stream of events."""
         key = await self._key(question)
         flight = self._find(key) if key else None
         result = "skipped" if key is None else "miss"
         if flight:
-            result = "hit" if flight.said.ended else "shared"
+            result = "hit" if flight.events.ended else "shared"
         CACHE.labels("answers", result).inc()
         if key is None:
             events = self._inner.answer(question)
         elif flight is None:
-            flight = self._start(key, question)
+            flight = self._start_flight(key, question)
             events = (
                 self._replay_events(flight, question)
                 if await flight.is_made_elsewhere()
@@ -177,7 +174,7 @@ class CachedAnswerer:
                 yield event
 
     async def _key(self, question: Question) -> CacheKey | None:
-        """Name everything the answer depends on; `None` if that is more than can be named."""
+        """Return the cache key; `None` if the answer depends on a conversation."""
         try:
             index = await asyncio.to_thread(self._library.open, question.book)
             if question.selected_text is None and question.thread_id:
@@ -185,21 +182,21 @@ class CachedAnswerer:
                 if thread and thread.messages:
                     return None
         except CitewellError:
-            return None  # what can be said without it, the pipeline knows
+            return None  # the pipeline runs into the same error, and handles it
         return CacheKey(index.book, index.revision, self._model, VERSION, _strip_identity(question))
 
     def _find(self, key: CacheKey) -> InFlightAnswer | None:
         flight = self._in_flight.get(key)
         if flight is None or flight.abandoned:
             return None
-        old = self._clock() - flight.made_at > self._options.ttl_seconds
-        if flight.said.ended and old:
+        expired = self._clock() - flight.made_at > self._options.ttl_seconds
+        if flight.events.ended and expired:
             del self._in_flight[key]
             return None
         self._in_flight.move_to_end(key)
         return flight
 
-    def _start(self, key: CacheKey, question: Question) -> InFlightAnswer:
+    def _start_flight(self, key: CacheKey, question: Question) -> InFlightAnswer:
         flight = InFlightAnswer()
         self._in_flight[key] = flight
         while len(self._in_flight) > self._options.answers:
@@ -210,42 +207,42 @@ class CachedAnswerer:
     async def _fetch_or_make(
         self, key: CacheKey, flight: InFlightAnswer, question: Question
     ) -> None:
-        """Bring the answer from elsewhere, or make it; only what is worth it is remembered."""
-        worth = False
+        """Take the answer from the shared cache, or make it."""
+        cacheable = False
         try:
-            made = await self._shared.get_or_claim(key) if self._shared else None
-            flight.made_elsewhere.set_result(made is not None)
-            if made:
-                worth = True
-                flight.record = made.record
-                flight.made_at = self._clock() - (time() - made.made_at)
-                for event in made.events:
-                    flight.said.publish(event)
+            cached = await self._shared.get_or_acquire_lease(key) if self._shared else None
+            flight.made_elsewhere.set_result(cached is not None)
+            if cached:
+                cacheable = True
+                flight.record = cached.record
+                flight.made_at = self._clock() - (time() - cached.made_at)
+                for event in cached.events:
+                    flight.events.publish(event)
             else:
                 async with self._shared.hold_lease(key) if self._shared else nullcontext():
-                    worth = await self._make(key, flight, question)
-        except BaseException as error:  # noqa: BLE001 - raised where the events are followed
+                    cacheable = await self._make(key, flight, question)
+        except BaseException as error:  # noqa: BLE001 - raised in `follow`
             flight.error = error
             if not flight.made_elsewhere.done():
                 flight.made_elsewhere.set_result(False)
-        if (not worth or flight.error) and self._in_flight.get(key) is flight:
+        if (not cacheable or flight.error) and self._in_flight.get(key) is flight:
             del self._in_flight[key]
-        flight.said.end()
+        flight.events.end()
 
     async def _make(self, key: CacheKey, flight: InFlightAnswer, question: Question) -> bool:
-        """Run the pipeline to its end, and tell whether the answer is worth remembering."""
-        worth = False
+        """Run the pipeline, and return whether the answer can be cached."""
+        cacheable = False
         async with aclosing(self._inner.answer(question)) as events:
             async for event in events:
                 if isinstance(event, Done):
                     answer = event.answer
-                    worth = _is_cacheable(answer) and answer.revision == key.revision
+                    cacheable = _is_cacheable(answer) and answer.revision == key.revision
                     flight.record = await self._answer_record(answer, question)
                     flight.made_at = self._clock()
-                flight.said.publish(_strip_vectors(event))
-        if worth and self._shared:
-            await self._shared.keep(key, CachedAnswer(tuple(flight.said.items), flight.record))
-        return worth
+                flight.events.publish(_strip_vectors(event))
+        if cacheable and self._shared:
+            await self._shared.put(key, CachedAnswer(tuple(flight.events.items), flight.record))
+        return cacheable
 
     async def _answer_record(self, answer: Answer, question: Question) -> dict[str, Any]:
         with suppress(StoreUnavailable):
@@ -257,79 +254,79 @@ class CachedAnswerer:
     async def _replay_events(
         self, flight: InFlightAnswer, question: Question
     ) -> AsyncGenerator[Event, None]:
-        """Yield an answer that was made, or is being made, for another reader."""
+        """Yield an answer made for another reader, with ids of its own."""
         thread_id = question.thread_id or str(uuid4())
         index = await asyncio.to_thread(self._library.open, question.book)
-        work = AnswerRun(question, index, thread_id, str(uuid4()), self._model)
+        run = AnswerRun(question, index, thread_id, str(uuid4()), self._model)
         answer: Answer | None = None
-        async with aclosing(flight.follow()) as events, AsyncExitStack() as held:
-            await anext(events)  # the other reader's `Started`, or a failure before it
-            await held.enter_async_context(log_answer(self._threads, work))
-            yield Started(thread_id, work.answer_id)
-            await held.enter_async_context(self._threads.turn(thread_id))
+        async with aclosing(flight.follow()) as events, AsyncExitStack() as stack:
+            await anext(events)  # skip the original `Started`
+            await stack.enter_async_context(log_answer(self._threads, run))
+            yield Started(thread_id, run.answer_id)
+            await stack.enter_async_context(self._threads.turn(thread_id))
             async for event in events:
                 if isinstance(event, Done):
-                    answer = self._personalize(event.answer, flight, work)
+                    answer = self._personalize(event.answer, flight, run)
                 elif isinstance(event, Retrieved):
                     yield replace(event, question=question.text)
                 else:
                     yield event
             assert answer is not None, "the pipeline ended without `Done`"
-            await self._remember(answer, work, flight.record)
-        yield Done(_add_notices(answer, work))
-        with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
+            await self._store(answer, run, flight.record)
+        yield Done(_add_notices(answer, run))
+        with suppress(StoreUnavailable):  # the reader has the answer; only its log entry is stale
             await self._threads.mark_delivered(answer.id)
 
-    def _personalize(self, answer: Answer, flight: InFlightAnswer, work: AnswerRun) -> Answer:
+    def _personalize(self, answer: Answer, flight: InFlightAnswer, run: AnswerRun) -> Answer:
         return replace(
             answer,
-            id=work.answer_id,
-            thread_id=work.thread_id,
-            question=work.question.text,
+            id=run.answer_id,
+            thread_id=run.thread_id,
+            question=run.question.text,
             created_at=datetime.now(UTC),
-            timings=Timings(total_ms=round(1000 * (perf_counter() - work.begun), 2)),
+            timings=Timings(total_ms=round(1000 * (perf_counter() - run.start_time), 2)),
             cache_age=round(self._clock() - flight.made_at, 3),
         )
 
-    async def _remember(self, answer: Answer, work: AnswerRun, record: Mapping[str, Any]) -> None:
-        if not work.kept:
+    async def _store(self, answer: Answer, run: AnswerRun, record: Mapping[str, Any]) -> None:
+        if not run.store_available:
             return
-        asked = work.question
-        received = asked.received_at or work.began_at
-        own = _personalize_record(answer, asked, record)
-        await best_effort(work, keep(self._threads, answer, asked, own, received_at=received))
+        question = run.question
+        received_at = question.received_at or run.started_at
+        record = _personalize_record(answer, question, record)
+        await best_effort(
+            run, store_answer(self._threads, answer, question, record, received_at=received_at)
+        )
 
 
 def _is_cacheable(answer: Answer) -> bool:
-    """Return whether an answer is as good as one that is made anew."""
+    """Return whether an answer was made without degradation."""
     return answer.state != "flagged" and not answer.notices
 
 
-def _add_notices(answer: Answer, work: AnswerRun) -> Answer:
-    """Return what was down when it was made, and whether it is kept for this reader."""
-    theirs = (one for one in answer.notices if one != "not_kept")
-    return replace(answer, notices=tuple(dict.fromkeys((*theirs, *work.notices))))
+def _add_notices(answer: Answer, run: AnswerRun) -> Answer:
+    """Combine the notices of the cached answer with those of this run."""
+    cached = (notice for notice in answer.notices if notice != "not_kept")
+    return replace(answer, notices=tuple(dict.fromkeys((*cached, *run.notices))))
 
 
 def _strip_identity(question: Question) -> Question:
     blank = Question(text="")
-    aside = {
-        one.name: getattr(blank, one.name) for one in fields(blank) if one.name in IDENTITY_FIELDS
-    }
-    return replace(question, text=normal_form(question.text), **aside)
+    defaults = {name: getattr(blank, name) for name in IDENTITY_FIELDS}
+    return replace(question, text=normalize_question(question.text), **defaults)
 
 
 def _personalize_record(
     answer: Answer, question: Question, record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what is stored with the answer, with nothing of the other reader."""
-    own = answer_record(answer, question, answer.hits)
-    found = {name: record[name] for name in SEARCH_RECORD_FIELDS if name in record}
-    return own | found | {"cache_age": answer.cache_age}
+    """Return the record for this reader, with the search fields of the original."""
+    own_record = answer_record(answer, question, answer.hits)
+    shared_fields = {name: record[name] for name in SEARCH_RECORD_FIELDS if name in record}
+    return own_record | shared_fields | {"cache_age": answer.cache_age}
 
 
 def _strip_vectors(event: Event) -> Event:
-    """Leave out the vectors of passages: nobody reads them any more, and they are most of it."""
+    """Remove the vectors of hits, which are large and no longer needed."""
     if isinstance(event, Retrieved):
         return replace(event, hits=_without_vectors(event.hits))
     if isinstance(event, Done):

@@ -1,4 +1,4 @@
-"""Which passages an answer may rest on, and whether they are enough."""
+"""The context of an answer: the gate, the token budget, and the reader's selection."""
 
 import asyncio
 import hashlib
@@ -34,140 +34,138 @@ from citewell.verify.grounding import LinkBuilder
 def apply_target_risk(
     question: Question, calibration: Calibration, target: float | None
 ) -> Question:
-    """Return the question with the gate that keeps wrong answers to the target."""
+    """Return the question with the answerability gate that meets the target risk."""
     if target is None:
         return question
-    least = max(question.least_answerability, calibration.threshold_for(target))
-    return replace(question, least_answerability=least)
+    threshold = max(question.least_answerability, calibration.threshold_for(target))
+    return replace(question, least_answerability=threshold)
 
 
 def apply_answerability_gate(
-    found: SearchResult, question: Question, tokens: int = CONTEXT_TOKENS
+    result: SearchResult, question: Question, tokens: int = CONTEXT_TOKENS
 ) -> tuple[list[Hit], Confidence]:
-    """Return the hits that an answer may rest on, and how good they are; none for a refusal.
+    """Return the hits that an answer may cite, and the confidence in them; no hits for a refusal.
 
-    Whether the question is answered depends on its answerability, and on whether enough relevant
-    passages were found. The question's threshold says which passages are relevant enough. What is
-    asked about a selection as a whole, the selection answers.
+    A question passes if its answerability is high enough and enough hits reach the similarity
+    threshold. A question about a selection as a whole always passes.
     """
     if question.selected_text is not None and asks_about_whole(question.text):
-        return list(found.hits), score_passages(found.hits, question, found.answerability)
+        return list(result.hits), score_passages(result.hits, question, result.answerability)
     used = [
-        hit for hit in fit_to_budget(found.hits, tokens) if hit.similarity >= question.threshold
+        hit for hit in fit_to_budget(result.hits, tokens) if hit.similarity >= question.threshold
     ]
-    confidence = score_passages(used, question, found.answerability)
-    if found.answerability >= question.least_answerability and confidence.should_answer:
+    confidence = score_passages(used, question, result.answerability)
+    if result.answerability >= question.least_answerability and confidence.should_answer:
         return used, confidence
-    return [], score_passages((), question, found.answerability)
+    return [], score_passages((), question, result.answerability)
 
 
 def score_passages(hits: Sequence[Hit], question: Question, answerability: float) -> Confidence:
-    """Return how good the passages are that an answer to the question rests on."""
-    # A selection is the one passage that is asked for.
+    """Return the confidence in the passages used for a question."""
+    # A selection is a single passage.
     top_k = 1 if question.selected_text is not None else question.top_k
     return score_confidence(hits, top_k=top_k, answerability=answerability)
 
 
-def fit_to_budget(hits: Sequence[Hit], tokens: int, *, beside: Sequence[Hit] = ()) -> list[Hit]:
-    """Return the hits that are worth most together and have room beside what was shown already.
+def fit_to_budget(
+    hits: Sequence[Hit], tokens: int, *, already_shown: Sequence[Hit] = ()
+) -> list[Hit]:
+    """Return the most valuable set of hits that fits into the token budget.
 
-    The best one is always among them, unless something was shown before.
+    The best hit is always included, unless other passages were shown already.
     """
-    known = {hit.chunk.id for hit in beside}
-    room = tokens - sum(hit.chunk.token_count for hit in beside)
+    known = {hit.chunk.id for hit in already_shown}
     new = [hit for hit in hits if hit.chunk.id not in known]
-    first = [] if beside else new[:1]
-    room -= sum(hit.chunk.token_count for hit in first)
-    return first + _select_best_value(new[len(first) :], room)
+    first = [] if already_shown else new[:1]
+    tokens -= sum(hit.chunk.token_count for hit in (*already_shown, *first))
+    return first + _select_best_value(new[len(first) :], tokens)
 
 
-def _select_best_value(hits: Sequence[Hit], room: int) -> list[Hit]:
-    """Choose by value, not by order: a long passage may cost several that say more together."""
+def _select_best_value(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """Solve the knapsack problem: a long passage may displace several that are worth more."""
+    # By tokens used: the best value, and its hits.
     best: dict[int, tuple[float, tuple[Hit, ...]]] = {0: (0.0, ())}
     for hit in hits:
         for used, (value, chosen) in list(best.items()):
-            tokens, worth = used + hit.chunk.token_count, value + _discounted_gain(hit)
-            if tokens <= room and worth > best.get(tokens, (0.0, ()))[0]:
-                best[tokens] = (worth, (*chosen, hit))
-    # Of equal worth, what takes less room and was found first.
-    return list(max(best.items(), key=lambda one: (round(one[1][0], 6), -one[0]))[1][1])
-
-
-def _discounted_gain(hit: Hit) -> float:
-    """Return the discounted gain of a hit: later hits are less likely to be what is asked."""
-    return hit.similarity / log2(hit.rank + 1)
+            # Discounted gain: the relevance of a hit counts less at a lower rank.
+            gain = hit.similarity / log2(hit.rank + 1)
+            tokens, total = used + hit.chunk.token_count, value + gain
+            if tokens <= budget and total > best.get(tokens, (0.0, ()))[0]:
+                best[tokens] = (total, (*chosen, hit))
+    # For equal values, prefer fewer tokens.
+    return list(max(best.items(), key=lambda item: (round(item[1][0], 6), -item[0]))[1][1])
 
 
 SELECTION_HEADING = "Selected text"
-"""What stands where a passage of the book has its headings."""
+"""Stands in for the headings of a passage."""
 LOCATE_PREFIX_CHARS = 400
-"""Characters of a selection by whose meaning its page is looked for; its words all count."""
+"""Characters of a selection that are embedded to find its page."""
 _NAMESPACE = UUID("0b6f4b5e-5d3e-5f6c-9c57-3a3f0f1de2c4")
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedPassage:
-    """The selection, and where the book has it."""
+    """The reader's selection as a passage, and its location in the book."""
 
     chunk: Chunk
-    """What the model and the judge see: the reader's words, and nothing of the book around them."""
+    """The selected text alone, without the book around it."""
     located: LocatedSelection | None
 
     @property
     def selection(self) -> Selection:
-        """What is told of it with the answer."""
-        found = self.located.chunks if self.located else ()
-        return Selection(text=self.chunk.text, found_in=tuple(chunk.id for chunk in found))
+        """The selection as part of the answer."""
+        chunks = self.located.chunks if self.located else ()
+        return Selection(text=self.chunk.text, found_in=tuple(chunk.id for chunk in chunks))
 
     def with_book_headings(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return the hits as they are shown: under the headings that the selection came from."""
+        """Return the hits under the headings of the page that the selection came from."""
         if self.located is None:
             return tuple(hits)
-        here = self.located.chunks[0]
+        source = self.located.chunks[0]
         return tuple(
             replace(
                 hit,
                 chunk=replace(
                     hit.chunk,
-                    source_file=here.source_file,
-                    part=here.part,
-                    chapter=here.chapter,
-                    section=here.section,
-                    path=here.path,
-                    url=here.url,
+                    source_file=source.source_file,
+                    part=source.part,
+                    chapter=source.chapter,
+                    section=source.section,
+                    path=source.path,
+                    url=source.url,
                 ),
             )
             for hit in hits
         )
 
     def cite(self, claim: Claim, link: LinkBuilder) -> Claim:
-        """Point a claim's citations at the book, or mark them as the reader's own text."""
+        """Link a claim's citations to the book, or mark them as text that is not from the book."""
         return replace(claim, citations=tuple(self._cite(one, link) for one in claim.citations))
 
     def _cite(self, citation: Citation, link: LinkBuilder) -> Citation:
-        place = self.located.find(citation.start, citation.end) if self.located else None
-        if place is None:
+        location = self.located.find(citation.start, citation.end) if self.located else None
+        if location is None:
             return replace(citation, of="own_text", url="")
-        chunk = place.chunk
+        chunk = location.chunk
         return replace(
             citation,
             of="selection",
             chapter=chunk.chapter,
             section=chunk.section,
-            url=link(chunk, place.start, place.end),
+            url=link(chunk, location.start, location.end),
             found_in=chunk.id,
         )
 
 
-async def read_selection(text: str, index: Index, embedder: Embedder) -> SelectedPassage:
-    """Make a passage of the selection, and look for it in the book.
+async def locate_selection(text: str, index: Index, embedder: Embedder) -> SelectedPassage:
+    """Turn a selection into a passage, and locate it in the book.
 
     Raises:
         BadRequest: the selection is too short or too long.
     """
-    least, most = SELECTION_LENGTH
-    if not least <= len(text.strip()) <= most:
-        raise BadRequest(f"A selection has {least} to {most:,} characters.")
+    shortest, longest = SELECTION_LENGTH
+    if not shortest <= len(text.strip()) <= longest:
+        raise BadRequest(f"A selection has {shortest} to {longest:,} characters.")
 
     text = replace_lone_surrogates(text)
 
@@ -179,10 +177,10 @@ async def read_selection(text: str, index: Index, embedder: Embedder) -> Selecte
 
 
 def missing_terms(question: str, text: str) -> tuple[str, ...]:
-    """Return the words of the question that the text does not have."""
-    said = set(terms(text))
-    asked = (word for word in words(question) if terms(word) and not said & set(terms(word)))
-    return tuple(dict.fromkeys(asked))
+    """Return the words of the question that the text does not contain."""
+    known = set(terms(text))
+    missing = (word for word in words(question) if terms(word) and not known & set(terms(word)))
+    return tuple(dict.fromkeys(missing))
 
 
 def _chunk(text: str, book: str, embedder: Embedder) -> Chunk:

@@ -1,4 +1,4 @@
-"""The embedded answerer as an Agents SDK model: same loop, same tools, no key and no network."""
+"""The embedded model: answers by quoting the book, as an Agents SDK model without a network."""
 
 import asyncio
 import json
@@ -44,26 +44,25 @@ from citewell.retrieve.rerank import (
 )
 from citewell.text.plain_text import strip_inline_markup
 from citewell.text.terms import TermStatistics, terms
-from citewell.verify.claims import Piece, Quoted, split_pieces
+from citewell.verify.claims import Piece, QuotedSpan, split_pieces
 from citewell.verify.safety import is_injected_instruction
 
 EMBEDDED_NAME = "embedded"
-SEARCH = "search_textbook"
 
 
 class EmbeddedModel(Model):
-    """Quotes the blocks of the book that answer; searches first if it was given no passages."""
+    """Quotes the blocks of the passages that answer; calls the search tool if it has none."""
 
-    def __init__(self, evidence: SentenceReranker, statistics: TermStatistics) -> None:
-        """Read with `evidence`, and weigh words by how rare they are in the book."""
-        self._evidence = evidence
+    def __init__(self, reranker: SentenceReranker, statistics: TermStatistics) -> None:
+        """Rank sentences with `reranker` and the term statistics of the book."""
+        self._reranker = reranker
         self._statistics = statistics
-        self.told = ""
-        """What was answered before: it is not what a follow-up asks for, if there is more."""
-        self.whole = False
-        """Whether the passage itself is asked about, and not something in it."""
-        self.quoted: list[Piece] = []
-        """What it wrote last, piece by piece, each with the place it was copied from."""
+        self.previous_answers = ""
+        """Text of earlier answers, which a follow-up need not repeat."""
+        self.about_whole_passage = False
+        """Whether to quote the beginning of the passage instead of searching it."""
+        self.pieces: list[Piece] = []
+        """The pieces of the last answer, with the spans they quote."""
 
     async def get_response(
         self,
@@ -72,7 +71,7 @@ class EmbeddedModel(Model):
         *_: Any,
         **__: Any,
     ) -> ModelResponse:
-        """Answer in one piece."""
+        """Return the whole answer."""
         del system_instructions
         output, _parts = await self._output(input)
         return ModelResponse(output=[output], usage=Usage(requests=1), response_id=None)
@@ -84,7 +83,7 @@ class EmbeddedModel(Model):
         *_: Any,
         **__: Any,
     ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer sentence by sentence."""
+        """Stream the answer, piece by piece."""
         del system_instructions
         output, parts = await self._output(input)
         for number, event in enumerate(_events(output, parts)):
@@ -92,67 +91,76 @@ class EmbeddedModel(Model):
             yield event
 
     async def _output(
-        self, given: str | list[TResponseInputItem]
+        self, model_input: str | list[TResponseInputItem]
     ) -> tuple[TResponseOutputItem, list[str]]:
-        question, passages, searched = _read(given)
+        question, passages, searched = _parse_input(model_input)
         if not searched:
             call = ResponseFunctionToolCall(
                 arguments=json.dumps({"query": question}),
                 call_id=f"call_{uuid4().hex}",
-                name=SEARCH,
+                name="search_textbook",
                 type="function_call",
             )
             return call, []
-        self.quoted = await asyncio.to_thread(self._quote, question, passages)
-        parts = [render_piece(piece) for piece in self.quoted]
+        self.pieces = await asyncio.to_thread(self._quote, question, passages)
+        parts = [render_piece(piece) for piece in self.pieces]
         return _message("".join(parts)), parts
 
     def _quote(self, question: str, passages: list[Passage]) -> list[Piece]:
-        ranked = self._evidence.rank(question, passages, self._statistics, told=self.told)
-        ranked = boost_current_chapter(ranked, lambda one: one.passage.here, lambda one: one.score)
-        return quote_beginning(ranked) if self.whole else compose_answer(question, ranked)
+        ranked = self._reranker.rank(
+            question, passages, self._statistics, previous_answers=self.previous_answers
+        )
+        ranked = boost_current_chapter(
+            ranked, lambda one: one.passage.in_current_chapter, lambda one: one.score
+        )
+        if self.about_whole_passage:
+            return quote_beginning(ranked)
+        return compose_answer(question, ranked)
 
 
 class QuoteSplitter:
-    """Recognises the pieces that the embedded model wrote: none is cut and guessed at again."""
+    """Splits the stream of the embedded model into the pieces that it composed."""
 
     def __init__(self, model: EmbeddedModel, hits: Sequence[Hit]) -> None:
-        """Read what `model` writes from the passages of `hits`."""
+        """Split the output of `model` for the passages of `hits`."""
         self._model = model
         self._hits = hits
-        self._held = ""
-        self._read = 0
+        self._buffer = ""
+        self._next = 0
 
     def feed(self, text: str) -> Iterator[Piece]:
-        """Take more text and yield the pieces that it completes."""
-        self._held += text
-        for piece in self._model.quoted[self._read :]:
-            whole = render_piece(piece)
-            if not self._held.startswith(whole):
+        """Add text, and yield the pieces that are complete."""
+        self._buffer += text
+        for piece in self._model.pieces[self._next :]:
+            rendered = render_piece(piece)
+            if not self._buffer.startswith(rendered):
                 break
-            self._held = self._held[len(whole) :]
-            self._read += 1
-            yield replace(piece, quoted=tuple(map(self._to_source_offsets, piece.quoted)))
+            self._buffer = self._buffer[len(rendered) :]
+            self._next += 1
+            spans = tuple(map(self._to_source_offsets, piece.quoted_spans))
+            yield replace(piece, quoted_spans=spans)
 
     def finish(self) -> Iterator[Piece]:
-        """Yield what is left, as that of any other model."""
-        yield from split_pieces(self._held)
-        self._held = ""
+        """Yield the pieces of any remaining text."""
+        yield from split_pieces(self._buffer)
+        self._buffer = ""
 
-    def _to_source_offsets(self, quoted: Quoted) -> Quoted:
-        passage = self._hits[quoted.number - 1].chunk.text
-        start, end = to_source_offsets(passage, quoted.start, quoted.end)
-        return replace(quoted, start=start, end=end)
+    def _to_source_offsets(self, span: QuotedSpan) -> QuotedSpan:
+        passage = self._hits[span.number - 1].chunk.text
+        start, end = to_source_offsets(passage, span.start, span.end)
+        return replace(span, start=start, end=end)
 
 
-def _read(given: str | list[TResponseInputItem]) -> tuple[str, list[Passage], bool]:
-    """Return the last question, the passages found for it, and whether a search was made."""
-    if isinstance(given, str):
-        return given, [], False
+def _parse_input(
+    model_input: str | list[TResponseInputItem],
+) -> tuple[str, list[Passage], bool]:
+    """Return the last question, its passages, and whether a search was made."""
+    if isinstance(model_input, str):
+        return model_input, [], False
     question = ""
     passages: list[Passage] = []
     searched = False
-    for item in given:
+    for item in model_input:
         data: Any = item
         if data.get("role") == "user":
             question, passages, searched = _text(data["content"]), [], False
@@ -231,11 +239,11 @@ def _events(output: TResponseOutputItem, parts: list[str]) -> list[Any]:
 
 MAX_SENTENCES = 4
 _FURTHER_MARGIN = 3.0
-"""A further sentence may be this much less fitting than the best one."""
+"""Maximum distance of a further sentence from the score of the best one."""
 _ADJACENT_MARGIN = 4.0
 """The same, for a sentence next to the best one."""
 _DUPLICATE_OVERLAP = 0.6
-"""Sentences that share more of their terms than this say the same."""
+"""Share of common terms above which two sentences are duplicates."""
 
 
 _ASKS_HOW = re.compile(
@@ -243,95 +251,94 @@ _ASKS_HOW = re.compile(
     r"|\b(?:commands?|shell|terminal|syntax|code|snippet|listing|script|examples?)\b",
     re.I,
 )
-_LISTED = 0.5
-"""Code that has this share of the question's words shows what was asked for."""
-_BEGINNING = 600
-"""Characters of a passage that are quoted where it is asked about as a whole."""
-_LONGEST_CODE = 40
-"""Lines of code beyond which an answer would be nothing else."""
+_MIN_CODE_COVERAGE = 0.5
+"""Share of the question's words that a code example must contain."""
+_BEGINNING_CHARS = 600
+_MAX_CODE_LINES = 40
 
 
 def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[Piece]:
-    """Return the pieces of an answer: the blocks that hold what answers, the best passage first."""
-    chosen = _choose(ranked)
-    chosen += _add_code_examples(question, chosen, ranked) if chosen else []
-    return _quote_chosen(chosen, set(terms(question)))
+    """Return the blocks that contain the best sentences, the best passage first."""
+    selected = _select(ranked)
+    selected += _code_examples(question, selected, ranked) if selected else []
+    return _quote_selected(selected, set(terms(question)))
 
 
 def quote_beginning(ranked: Sequence[Evidence]) -> list[Piece]:
-    """Return how a passage begins; a short one as a whole."""
-    said = sorted(
-        (one for one in ranked if not is_injected_instruction(one.text)), key=lambda one: one.place
+    """Return the beginning of a passage, or all of a short one."""
+    sentences = sorted(
+        (one for one in ranked if not is_injected_instruction(one.text)),
+        key=lambda one: one.position,
     )
-    parts: list[Evidence] = []
-    for one in said:
-        if parts and sum(len(part.text) for part in parts) + len(one.text) > _BEGINNING:
+    selected: list[Evidence] = []
+    for one in sentences:
+        if (
+            selected
+            and sum(len(other.text) for other in selected) + len(one.text) > _BEGINNING_CHARS
+        ):
             break
-        parts.append(one)
-    return _quote_chosen(parts)
+        selected.append(one)
+    return _quote_selected(selected)
 
 
-def _quote_chosen(chosen: Sequence[Evidence], asked: Set[str] = frozenset()) -> list[Piece]:
+def _quote_selected(
+    selected: Sequence[Evidence], question_terms: Set[str] = frozenset()
+) -> list[Piece]:
     pieces: list[Piece] = []
-    for passage in dict.fromkeys(one.passage for one in chosen):
-        wanted = [one.span for one in chosen if one.passage is passage]
-        pieces += quote_blocks(passage, wanted, asked)
-    if not any(piece.quoted for piece in pieces):
-        return [Piece("", NOT_IN_BOOK, (), "sentence", ours=True)]
+    for passage in dict.fromkeys(one.passage for one in selected):
+        spans = [one.span for one in selected if one.passage is passage]
+        pieces += quote_blocks(passage, spans, question_terms)
+    if not any(piece.quoted_spans for piece in pieces):
+        return [Piece("", NOT_IN_BOOK, (), "sentence", is_own_text=True)]
     return [replace(pieces[0], lead=pieces[0].lead.lstrip("\n")), *pieces[1:]]
 
 
-def _choose(ranked: Sequence[Evidence]) -> list[Evidence]:
-    # Looked at one by one: most sentences are never wanted, and need not be told from orders.
-    fitting = (
+def _select(ranked: Sequence[Evidence]) -> list[Evidence]:
+    # Lazy: the injection check is needed for the first few sentences only.
+    candidates = (
         one for one in ranked if one.score > UNREAD_SCORE and not is_injected_instruction(one.text)
     )
-    best = next(fitting, None)
+    best = next(candidates, None)
     if best is None:
         return []
-    chosen = [best]
-    untold = [one for one in ranked if one is not best and not one.told]
-    if best.told and untold and untold[0].score > UNREAD_SCORE:
-        # The best is known to who asks: what comes next to it may be what they want to know.
-        return [best, *_choose(untold)][:MAX_SENTENCES]
-    for evidence in fitting:
-        near = evidence.passage is best.passage and abs(evidence.place - best.place) == 1
-        if len(chosen) == MAX_SENTENCES or evidence.score < max(
+    selected = [best]
+    unanswered = [one for one in ranked if one is not best and not one.already_answered]
+    if best.already_answered and unanswered and unanswered[0].score > UNREAD_SCORE:
+        # The reader knows the best sentence already, and probably asks for more.
+        return [best, *_select(unanswered)][:MAX_SENTENCES]
+    for evidence in candidates:
+        adjacent = evidence.passage is best.passage and abs(evidence.position - best.position) == 1
+        if len(selected) == MAX_SENTENCES or evidence.score < max(
             best.score - _ADJACENT_MARGIN, UNREAD_SCORE + 1
         ):
             break
-        if evidence.score < best.score - _FURTHER_MARGIN and not near:
+        if evidence.score < best.score - _FURTHER_MARGIN and not adjacent:
             continue
-        own = _terms(evidence)
-        if not any(_are_duplicates(own, _terms(other)) for other in chosen):
-            chosen.append(evidence)
-    return chosen
+        if not any(_are_duplicates(_terms(evidence), _terms(other)) for other in selected):
+            selected.append(evidence)
+    return selected
 
 
-def _add_code_examples(
-    question: str, chosen: Sequence[Evidence], ranked: Sequence[Evidence]
+def _code_examples(
+    question: str, selected: Sequence[Evidence], ranked: Sequence[Evidence]
 ) -> list[Evidence]:
-    """Return the code that shows how, if that is asked: the reader of sentences passes it over."""
-    if not _ASKS_HOW.search(question) or any(e.span.kind == "code" for e in chosen):
+    """Return the best code example for a how-to question; the reranker underrates code."""
+    if not _ASKS_HOW.search(question) or any(e.span.kind == "code" for e in selected):
         return []
     listings = [
         e
         for e in ranked
         if e.span.kind == "code"
-        and e.coverage >= _LISTED
-        and e.text.count("\n") <= _LONGEST_CODE
+        and e.coverage >= _MIN_CODE_COVERAGE
+        and e.text.count("\n") <= _MAX_CODE_LINES
         and not is_injected_instruction(e.text)
     ]
-    return sorted(listings, key=lambda e: (-e.coverage, e.passage.number, e.place))[:1]
+    return sorted(listings, key=lambda e: (-e.coverage, e.passage.number, e.position))[:1]
 
 
 def _terms(evidence: Evidence) -> set[str]:
     return set(terms(strip_inline_markup(evidence.text)))
 
 
-def _are_duplicates(ours: set[str], theirs: set[str]) -> bool:
-    return (
-        len(ours & theirs) > _DUPLICATE_OVERLAP * min(len(ours), len(theirs))
-        if ours and theirs
-        else False
-    )
+def _are_duplicates(one: set[str], other: set[str]) -> bool:
+    return len(one & other) > _DUPLICATE_OVERLAP * min(len(one), len(other))

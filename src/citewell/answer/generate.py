@@ -1,4 +1,7 @@
-"""What models write, released once it is proven; where one fails, the next of the list writes."""
+"""Generate an answer: models write, each sentence is verified before it is released.
+
+If one model fails, the next one in the chain is tried.
+"""
 
 import asyncio
 import logging
@@ -9,15 +12,14 @@ from functools import partial
 from time import perf_counter
 
 from citewell.answer.agent import AgentContext, CallOptions, run_agent
-from citewell.answer.extractive import EMBEDDED_NAME as EMBEDDED
-from citewell.answer.extractive import EmbeddedModel, QuoteSplitter
+from citewell.answer.extractive import EMBEDDED_NAME, EmbeddedModel, QuoteSplitter
 from citewell.answer.llm import AskModel, LlmHelper
-from citewell.answer.memory import ThreadSession
 from citewell.answer.models import AnswerModel, ModelChain
 from citewell.answer.prompts import NOT_IN_BOOK, PROMPTS, SECOND_OPINION
 from citewell.answer.remote_model import Budget, RemoteModel
 from citewell.answer.replies import TRUNCATED_NOTE, warning
 from citewell.answer.run import AnswerRun
+from citewell.answer.session import ThreadSession
 from citewell.citations.text_fragments import DeepLinker
 from citewell.domain import Chunk, Claim, Verdict
 from citewell.errors import ModelError, ModelMisbehaved, ModelUnavailable
@@ -37,267 +39,269 @@ from citewell.verify.safety import (
 )
 
 LOG = logging.getLogger("citewell.answer")
-CheckedPieces = AsyncGenerator[Sentence | Withheld, None]
+VerifiedPieces = AsyncGenerator[Sentence | Withheld, None]
 
 
 class AnswerGenerator:
-    """Lets the models of the list write in turn."""
+    """Tries the models of a chain until one writes something the book supports."""
 
-    def __init__(self, writers: ModelChain, judge: Judge, options: AnswerOptions) -> None:
-        """Let `writers` write, and show what `judge` and the options let through."""
-        self._writers = writers
-        again = LlmHelper(writers).on(SECOND_OPINION) if writers.limits.second_opinion else None
-        self._checking = ClaimVerifier(judge, options, again)
+    def __init__(self, chain: ModelChain, judge: Judge, options: AnswerOptions) -> None:
+        """Generate with `chain`, and verify with `judge`."""
+        self._chain = chain
+        ask_model = (
+            partial(LlmHelper(chain).ask, SECOND_OPINION) if chain.limits.second_opinion else None
+        )
+        self._verifier = ClaimVerifier(judge, options, ask_model)
         self._max_turns = options.max_turns
 
-    async def write(
-        self, work: AnswerRun, shown: AgentContext, session: ThreadSession | None
-    ) -> CheckedPieces:
-        """Yield the pieces that may be shown, by the first model that says something proven.
+    async def generate(
+        self, run: AnswerRun, context: AgentContext, session: ThreadSession | None
+    ) -> VerifiedPieces:
+        """Yield the verified pieces of the first model that writes something proven.
 
-        One that breaks off after that leaves the answer incomplete: two writers in one answer would
-        be worse. Before it, nothing has been shown, and the next one begins anew.
+        A model that fails after its first proven claim leaves the answer incomplete, since two
+        authors must not be mixed. If it fails before that, the next model starts over.
 
         Raises:
             ModelError: no model could be used.
         """
-        budget = self._writers.budget()
+        budget = self._chain.budget()
         failure: ModelError | None = None
-        for writer in self._writers.each:
-            if not writer.breaker.allow_request():
-                failure = failure or ModelUnavailable(f"The model {writer.name!r} is left alone.")
+        for model in self._chain.models:
+            if not model.breaker.allow_request():
+                failure = failure or ModelUnavailable(
+                    f"The model {model.name!r} is suspended after failures."
+                )
                 continue
             try:
-                attempt = self._try_model(work, writer, shown, budget, session)
-                async with aclosing(attempt) as pieces:
-                    async for event in pieces:
+                attempt = self._try_model(run, model, context, budget, session)
+                async with aclosing(attempt) as events:
+                    async for event in events:
                         yield event
             except ModelError as error:
-                failure = _to_model_error(writer, error)
-                if work.has_proven_claim:
-                    work.add_notice("incomplete")
-                    yield work.say(TRUNCATED_NOTE)
+                failure = _record_failure(model, error)
+                if run.has_proven_claim:
+                    run.add_notice("incomplete")
+                    yield run.release_own_text(TRUNCATED_NOTE)
                     return
                 continue
             failure = None
-            if work.has_proven_claim or work.declined or shown.refusal:
+            if run.has_proven_claim or run.declined or context.refusal:
                 break
-        work.refusal = shown.refusal
+        run.refusal = context.refusal
         if failure:
             raise failure
 
     async def _try_model(
         self,
-        work: AnswerRun,
-        writer: AnswerModel,
-        shown: AgentContext,
+        run: AnswerRun,
+        model: AnswerModel,
+        context: AgentContext,
         budget: Budget,
         session: ThreadSession | None,
-    ) -> CheckedPieces:
-        """Let one model write; hold it back until it has a proven claim."""
-        begun, before = perf_counter() - work.verify_ms / 1000, (budget.read, budget.written)
-        if writer.options:
-            self._writers.spending.check()
-        self._start_attempt(work, writer)
-        held: list[Sentence | Withheld] = []
+    ) -> VerifiedPieces:
+        """Run one model, buffering its events until it has a proven claim."""
+        start, used_before = perf_counter() - run.verify_ms / 1000, (budget.read, budget.written)
+        if model.options:
+            self._chain.spending.check()
+        run.start_attempt(model.name)
+        if model.name != self._chain.first:
+            run.add_notice("embedded_answer" if model.name == EMBEDDED_NAME else "fallback_model")
+        buffered: list[Sentence | Withheld] = []
         try:
-            checked = self._checked(work, writer, shown, budget, session)
-            async with aclosing(checked) as pieces:
-                async for event in pieces:
-                    held.append(event)
-                    if work.has_proven_claim:
-                        for one in held:
-                            yield one
-                        held.clear()
-            writer.breaker.record_success()
-            MODELS.labels(writer.name, "proven" if work.has_proven_claim else "unproven").inc()
+            verified = self._generate_verified(run, model, context, budget, session)
+            async with aclosing(verified) as events:
+                async for event in events:
+                    buffered.append(event)
+                    if run.has_proven_claim:
+                        for ready in buffered:
+                            yield ready
+                        buffered.clear()
+            model.breaker.record_success()
+            MODELS.labels(model.name, "proven" if run.has_proven_claim else "unproven").inc()
         finally:
-            work.answer_ms += 1000 * (perf_counter() - begun) - work.verify_ms
-            self._count(work, writer, budget, before)
-        for one in held:
-            if isinstance(one, Withheld):
-                yield one
+            run.answer_ms += 1000 * (perf_counter() - start) - run.verify_ms
+            self._record_usage(run, model, budget, used_before)
+        for event in buffered:
+            if isinstance(event, Withheld):
+                yield event
 
-    def _start_attempt(self, work: AnswerRun, writer: AnswerModel) -> None:
-        work.begin(writer.name)
-        if writer.name != self._writers.first:
-            work.add_notice("embedded_answer" if writer.name == EMBEDDED else "fallback_model")
-
-    async def _checked(
+    async def _generate_verified(
         self,
-        work: AnswerRun,
-        writer: AnswerModel,
-        shown: AgentContext,
+        run: AnswerRun,
+        model: AnswerModel,
+        context: AgentContext,
         budget: Budget,
         session: ThreadSession | None,
-    ) -> CheckedPieces:
-        """Yield each piece only after its check; one that is not finished is not checked."""
-        if work.disclaimer:
-            yield work.say(work.disclaimer)
+    ) -> VerifiedPieces:
+        """Stream the model's text, and yield each complete piece once it is verified."""
+        if run.disclaimer:
+            yield run.release_own_text(run.disclaimer)
         if session:
             await session.clear_session()
-        settings = writer.settings(budget) if writer.options else None
-        call_options = CallOptions(writer.tools, self._max_turns, settings)
-        model = writer.open(work.index.statistics, budget)
-        if isinstance(model, EmbeddedModel):
-            model.told, model.whole = work.conversation_context.told, work.whole
-        drafted = run_agent(
-            shown,
-            model=model,
-            call_options=call_options,
-            # What quotes needs to know only what was told.
-            session=session if writer.options else None,
+        settings = model.settings(budget) if model.options else None
+        sdk_model = model.open(run.index.statistics, budget)
+        if isinstance(sdk_model, EmbeddedModel):
+            sdk_model.previous_answers = run.conversation_context.previous_answers
+            sdk_model.about_whole_passage = run.about_whole_selection
+        deltas = run_agent(
+            context,
+            model=sdk_model,
+            call_options=CallOptions(model.tools, self._max_turns, settings),
+            # The embedded model gets `previous_answers` instead of the history.
+            session=session if model.options else None,
         )
-        reader = (
-            QuoteSplitter(model, shown.hits)
-            if isinstance(model, EmbeddedModel)
+        splitter = (
+            QuoteSplitter(sdk_model, context.hits)
+            if isinstance(sdk_model, EmbeddedModel)
             else PieceSplitter()
         )
-        async with aclosing(drafted) as deltas:
+        async with aclosing(deltas):
             async for delta in deltas:
-                work.is_silent = work.is_silent and not delta.strip()
-                # Aside, as all work on text: however much there is, others are answered meanwhile.
-                pieces = await asyncio.to_thread(list, reader.feed(delta))
-                async for event in self._checking.check(work, pieces):
+                run.is_empty = run.is_empty and not delta.strip()
+                # In a thread: parsing long text must not block other answers.
+                pieces = await asyncio.to_thread(list, splitter.feed(delta))
+                async for event in self._verifier.verify(run, pieces):
                     yield event
-        if isinstance(model, RemoteModel) and model.stream_error:
-            raise model.stream_error
-        if work.is_silent and writer.options and not shown.refusal:
-            raise ModelMisbehaved(f"The model {writer.name!r} said nothing.")
-        async for event in self._checking.check(work, list(reader.finish())):
+        if isinstance(sdk_model, RemoteModel) and sdk_model.stream_error:
+            raise sdk_model.stream_error
+        if run.is_empty and model.options and not context.refusal:
+            raise ModelMisbehaved(f"The model {model.name!r} returned no text.")
+        async for event in self._verifier.verify(run, list(splitter.finish())):
             yield event
 
-    def _count(
-        self, work: AnswerRun, writer: AnswerModel, budget: Budget, before: tuple[int, int]
+    def _record_usage(
+        self, run: AnswerRun, model: AnswerModel, budget: Budget, used_before: tuple[int, int]
     ) -> None:
-        """Note what an attempt took, whatever became of it."""
-        read, written = budget.read - before[0], budget.written - before[1]
-        if not writer.options or not read + written:
+        """Record the tokens and cost of an attempt, whether it succeeded or not."""
+        read, written = budget.read - used_before[0], budget.written - used_before[1]
+        if not model.options or not read + written:
             return
-        dollars = writer.price(read, written)
-        self._writers.spending.add(read + written, dollars)
+        dollars = model.price(read, written)
+        self._chain.spending.add(read + written, dollars)
         TOKENS.labels("input").inc(read)
         TOKENS.labels("output").inc(written)
-        work.tokens_used = budget.reported or None
-        work.tokens_written = min(budget.written, budget.reported)
+        run.tokens_used = budget.reported or None
+        run.tokens_written = min(budget.written, budget.reported)
         if dollars is not None:
-            MODEL_COST_DOLLARS.labels(writer.name).inc(dollars)
-            work.dollars = (work.dollars or 0.0) + dollars
+            MODEL_COST_DOLLARS.labels(model.name).inc(dollars)
+            run.dollars = (run.dollars or 0.0) + dollars
 
 
-def _to_model_error(writer: AnswerModel, error: ModelError) -> ModelError:
-    writer.breaker.record_failure()
-    MODELS.labels(writer.name, type(error).__name__).inc()
-    LOG.warning("the model %s failed: %s", writer.name, error)
+def _record_failure(model: AnswerModel, error: ModelError) -> ModelError:
+    model.breaker.record_failure()
+    MODELS.labels(model.name, type(error).__name__).inc()
+    LOG.warning("the model %s failed: %s", model.name, error)
     return error
 
 
 class ClaimVerifier:
-    """Judges pieces, and shows what the operator lets through."""
+    """Verifies pieces of an answer, and releases or withholds each."""
 
-    def __init__(self, judge: Judge, options: AnswerOptions, ask: AskModel | None = None) -> None:
-        """Let `judge` decide what is supported, and the options what is shown.
-
-        `ask` has a language model look again at what would be withheld.
-        """
+    def __init__(
+        self, judge: Judge, options: AnswerOptions, ask_model: AskModel | None = None
+    ) -> None:
+        """Verify with `judge`; `ask_model` gives a second opinion before a claim is withheld."""
         self._judge = judge
         self._options = options
-        self._ask = ask
+        self._ask_model = ask_model
         self._links = DeepLinker()
 
-    async def check(
-        self, work: AnswerRun, pieces: Iterable[Piece]
-    ) -> AsyncGenerator[Sentence | Withheld, None]:
-        """Judge pieces; give those that may be shown, and say which may not."""
-        for written in pieces:
-            if NOT_IN_BOOK in written.text:
-                work.declined = True
+    async def verify(self, run: AnswerRun, pieces: Iterable[Piece]) -> VerifiedPieces:
+        """Yield an event for each piece that is released or withheld."""
+        for raw_piece in pieces:
+            if NOT_IN_BOOK in raw_piece.text:
+                run.declined = True
                 continue
-            piece = written if written.quoted else await asyncio.to_thread(without_links, written)
+            piece = (
+                raw_piece
+                if raw_piece.quoted_spans
+                else await asyncio.to_thread(without_links, raw_piece)
+            )
             if not piece.text.strip():
-                continue  # a picture, or an address and nothing else
-            if (
-                piece.kind == "sentence"
-                and not piece.quoted
-                and work.was_withheld_before(piece.text)
+                continue  # only an image or an address
+            repeatable = piece.kind != "sentence" or piece.quoted_spans
+            if not repeatable and run.is_repetition(piece.text):
+                continue  # small models loop
+            claim = await self._judge_piece(run, piece)
+            # Exact quotes need no check: no model wrote them that could have been injected.
+            if not piece.quoted_spans and await asyncio.to_thread(
+                self._follows_injection, run, claim
             ):
-                continue  # small models go round in circles
-            claim = await self._judge_piece(work, piece)
-            # What was quoted by offset was not written by a model that could be led astray.
-            if not piece.quoted and await asyncio.to_thread(self._follows_injection, work, claim):
-                yield work.withhold(await asyncio.to_thread(self._told, reject_claim(claim)))
-                continue
-            if (
+                yield run.withhold(await asyncio.to_thread(self._redact, reject_claim(claim)))
+            elif (
                 claim.verdict == "not_a_claim"
-                and not piece.ours
-                and (piece.needs_continuation or work.pending_headings)
+                and not piece.is_own_text
+                and (piece.needs_continuation or run.pending_headings)
             ):
-                work.pending_headings.append((with_citation_marks(piece, claim), claim))
+                run.pending_headings.append((with_citation_marks(piece, claim), claim))
             elif self._may_show(claim):
-                for lead in work.pending_headings:
-                    yield work.release(*lead)
-                work.pending_headings.clear()
-                claim = work.number_citations(claim)
-                work.answering += [claim.text] if piece.answers else []
-                yield work.release(
-                    with_citation_marks(piece, claim) + self._warning(work, piece, claim), claim
-                )
+                for heading in run.pending_headings:
+                    yield run.release(*heading)
+                run.pending_headings.clear()
+                claim = run.number_citations(claim)
+                run.answering_sentences += [claim.text] if piece.is_answer else []
+                text = with_citation_marks(piece, claim) + self._warning(run, piece, claim)
+                yield run.release(text, claim)
             else:
-                yield work.withhold(await asyncio.to_thread(self._told, claim))
+                yield run.withhold(await asyncio.to_thread(self._redact, claim))
 
-    def _follows_injection(self, work: AnswerRun, claim: Claim) -> bool:
-        """Return whether a text that was read speaks through the model, instead of the book."""
-        if follows_injection(claim, work.evidence):
+    def _follows_injection(self, run: AnswerRun, claim: Claim) -> bool:
+        """Return whether the claim follows instructions injected through a passage."""
+        if follows_injection(claim, run.evidence):
             return True
-        # The embedded model obeys nobody: it quotes what answers.
-        if work.model == EMBEDDED or work.whole:  # “explain this” says nothing to be beside of
+        # The embedded model follows no instructions; “explain this” has no topic to stray from.
+        if run.model == EMBEDDED_NAME or run.about_whole_selection:
             return False
-        return is_off_topic(claim, work.evidence, work.standalone)
+        return is_off_topic(claim, run.evidence, run.standalone_question)
 
-    def _told(self, claim: Claim) -> Claim:
-        """Return a claim as readers are told that it was withheld."""
-        return replace(
-            claim, text=redact_secrets(claim.text, (*PROMPTS, self._options.instructions))
-        )
+    def _redact(self, claim: Claim) -> Claim:
+        """Remove prompts from a withheld claim: readers can see it."""
+        prompts = (*PROMPTS, self._options.instructions)
+        return replace(claim, text=redact_secrets(claim.text, prompts))
 
-    async def _judge_piece(self, work: AnswerRun, piece: Piece) -> Claim:
-        begun = perf_counter()
-        with span("verify") as timed:
-            # Aside, while other answers go on: a page may have to be read, or a model run.
-            claim = await asyncio.to_thread(self._checked, work, piece, self._judge)
-            if self._ask and claim.verdict in ("unsupported", "partly") and not piece.is_block:
-                passages = [hit.chunk.text for hit in work.evidence]
-                opinion = await second_opinion(piece.text, passages, self._ask)
-                if opinion:
-                    again = _FixedJudge(opinion)
-                    claim = await asyncio.to_thread(self._checked, work, piece, again)
-            timed.set_attribute("verdict", claim.verdict)
-        work.verify_ms += 1000 * (perf_counter() - begun)
+    async def _judge_piece(self, run: AnswerRun, piece: Piece) -> Claim:
+        start = perf_counter()
+        with span("verify") as verify_span:
+            # In a thread: it may read a page of the book or run a model.
+            claim = await asyncio.to_thread(self._check_piece, run, piece, self._judge)
+            if (
+                self._ask_model
+                and claim.verdict in ("unsupported", "partly")
+                and not piece.is_block
+            ):
+                passages = [hit.chunk.text for hit in run.evidence]
+                verdict = await second_opinion(piece.text, passages, self._ask_model)
+                if verdict:
+                    judge = _FixedJudge(verdict)
+                    claim = await asyncio.to_thread(self._check_piece, run, piece, judge)
+            verify_span.set_attribute("verdict", claim.verdict)
+        run.verify_ms += 1000 * (perf_counter() - start)
         return claim
 
-    def _checked(self, work: AnswerRun, piece: Piece, judge: Judge) -> Claim:
-        link = partial(self._links.link, work.index)
-        shown = [*work.claims, *(claim for _, claim in work.pending_headings)]
-        selected = work.selected
-        claim, _ = check_piece(
-            piece, work.evidence, judge, _no_link if selected else link, work.last, shown
+    def _check_piece(self, run: AnswerRun, piece: Piece, judge: Judge) -> Claim:
+        link = partial(self._links.link, run.index)
+        released = [*run.claims, *(claim for _, claim in run.pending_headings)]
+        selected = run.selected_passage
+        claim = check_piece(
+            piece, run.evidence, judge, _no_link if selected else link, run.last_claim, released
         )
         return selected.cite(claim, link) if selected else claim
 
     def _may_show(self, claim: Claim) -> bool:
-        shown = claim.verdict in ("supported", "not_a_claim")
+        proven = claim.verdict in ("supported", "not_a_claim")
         partly = claim.verdict == "partly" and self._options.show_partly
-        return shown or partly or self._options.unsupported != "withhold"
+        return proven or partly or self._options.unsupported != "withhold"
 
-    def _warning(self, work: AnswerRun, piece: Piece, claim: Claim) -> str:
-        said = warning(claim.verdict, selected=work.selected is not None)
-        if self._options.unsupported != "mark" or not said:
+    def _warning(self, run: AnswerRun, piece: Piece, claim: Claim) -> str:
+        text = warning(claim.verdict, selected=run.selected_passage is not None)
+        if self._options.unsupported != "mark" or not text:
             return ""
-        return ("\n\n" if piece.is_block else " ") + said
+        return ("\n\n" if piece.is_block else " ") + text
 
 
 class _FixedJudge:
-    """A judge that has made up its mind."""
+    """A judge that returns a given verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
@@ -308,5 +312,5 @@ class _FixedJudge:
 
 
 def _no_link(chunk: Chunk, start: int, end: int) -> str:
-    del chunk, start, end  # a selection has no address of its own
+    del chunk, start, end  # a selection has no address
     return ""

@@ -1,4 +1,4 @@
-"""A language model as a help beside the answer: asked once, in one piece, and never needed."""
+"""Optional calls to a language model beside the answer itself; each has a rule-based fallback."""
 
 import asyncio
 import logging
@@ -18,61 +18,54 @@ from citewell.storage.summary import AnsweredQuestion, find_mentioned
 from citewell.text.terms import TermStatistics
 
 HELPER_TIMEOUT = 15.0
-"""Seconds: what takes longer is done the local way, for a reader is waiting."""
+"""Seconds before the rule-based fallback is used instead."""
 AskModel = Callable[[str], Awaitable[str]]
-"""Returns a model a text, under instructions that it has, and its reply."""
+"""Sends a text to a model with fixed instructions, and returns the reply."""
 
 
 class LlmHelper:
-    """Asks the first language model of the list that can be used."""
+    """Sends single prompts to the first available language model of a chain."""
 
-    def __init__(self, writers: ModelChain) -> None:
-        """Ask one of `writers`; the embedded one can only quote, and is not asked."""
-        self._writers = writers
-
-    def on(self, instructions: str) -> AskModel:
-        """Return what asks under these instructions."""
-
-        async def ask(text: str) -> str:
-            return await self.ask(instructions, text)
-
-        return ask
+    def __init__(self, chain: ModelChain) -> None:
+        """Use the models of `chain`, except the embedded one, which can only quote."""
+        self._chain = chain
 
     async def ask(self, instructions: str, text: str) -> str:
         """Return the model's reply.
 
         Raises:
-            ModelError: there is no language model, or it could not be used.
+            ModelError: no language model is available, or the call failed.
         """
-        for writer in self._writers.each:
-            if writer.options and writer.breaker.allow_request():
-                return await self._ask_model(writer, instructions, text)
-        raise ModelUnavailable("There is no language model that can be asked now.")
+        for model in self._chain.models:
+            if model.options and model.breaker.allow_request():
+                return await self._ask_model(model, instructions, text)
+        raise ModelUnavailable("No language model is available now.")
 
-    async def _ask_model(self, writer: AnswerModel, instructions: str, text: str) -> str:
-        self._writers.spending.check()
-        budget = Budget(min(HELPER_TIMEOUT, self._writers.limits.answer_seconds), 10_000)
+    async def _ask_model(self, model: AnswerModel, instructions: str, text: str) -> str:
+        self._chain.spending.check()
+        budget = Budget(min(HELPER_TIMEOUT, self._chain.limits.answer_seconds), 10_000)
         try:
-            said = await ask_once(writer, budget, instructions, text)
+            reply = await ask_once(model, budget, instructions, text)
         except ModelError:
-            writer.breaker.record_failure()
+            model.breaker.record_failure()
             raise
-        writer.breaker.record_success()
-        taken = budget.read + budget.written
-        self._writers.spending.add(taken, writer.price(budget.read, budget.written))
-        return said
+        model.breaker.record_success()
+        self._chain.spending.add(
+            budget.read + budget.written, model.price(budget.read, budget.written)
+        )
+        return reply
 
 
-async def ask_once(writer: AnswerModel, budget: Budget, instructions: str, text: str) -> str:
-    """Return a model's reply to one text.
+async def ask_once(model: AnswerModel, budget: Budget, instructions: str, text: str) -> str:
+    """Return a model's reply to a single prompt.
 
     Raises:
-        ModelError: it could not be used.
+        ModelError: the call failed.
     """
-    response = await writer.open(TermStatistics(), budget).get_response(
+    response = await model.open(TermStatistics(), budget).get_response(
         system_instructions=instructions,
         input=text,
-        model_settings=writer.settings(budget),
+        model_settings=model.settings(budget),
         tools=[],
         output_schema=None,
         handoffs=[],
@@ -92,27 +85,27 @@ async def ask_once(writer: AnswerModel, budget: Budget, instructions: str, text:
 
 LOG = logging.getLogger("citewell.answer")
 SUMMARY_INTERVAL = 10
-"""A summary is written each time so many messages were added, as the store does by its rules."""
-_MARKS = re.compile(r"\s*\[\d+\]")
+"""Messages between two summaries, the same as for the rule-based ones of the store."""
+_CITATION_MARK = re.compile(r"\s*\[\d+\]")
 
 
 class TopicSummarizer:
-    """Says what conversations are about; what the store's own rules say stays where it fails."""
+    """Summarizes conversations; if it fails, the rule-based summary of the store stays."""
 
-    def __init__(self, threads: ThreadStore, ask: AskModel) -> None:
-        """Keep in `threads` what `ask` chooses."""
+    def __init__(self, threads: ThreadStore, ask_model: AskModel) -> None:
+        """Store in `threads` the topics that `ask_model` selects."""
         self._threads = threads
-        self._ask = ask
+        self._ask_model = ask_model
         self._running: set[asyncio.Task[None]] = set()
 
     def schedule(self, thread_id: str, owner: str | None) -> None:
-        """Write a summary if one is due; nobody waits for it."""
+        """Write a summary in the background if one is due."""
         task = asyncio.create_task(self._write(thread_id, owner))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     async def wait_until_idle(self) -> None:
-        """Wait until all that is being written is written."""
+        """Wait for all scheduled summaries."""
         await asyncio.gather(*self._running)
 
     async def _write(self, thread_id: str, owner: str | None) -> None:
@@ -124,14 +117,17 @@ class TopicSummarizer:
                 or thread.message_count % SUMMARY_INTERVAL
             ):
                 return
-            said = "\n".join(
-                f"{message.role}: {_MARKS.sub('', message.content)}" for message in thread.messages
+            transcript = "\n".join(
+                f"{message.role}: {_CITATION_MARK.sub('', message.content)}"
+                for message in thread.messages
             )
             try:
-                summary = find_mentioned(await self._ask(said), _exchanges(thread)) or ""
+                summary = (
+                    find_mentioned(await self._ask_model(transcript), _exchanges(thread)) or ""
+                )
                 await self._threads.describe(thread_id, summary, owner=owner, by_hand=False)
             except (ModelError, BadRequest) as error:
-                LOG.info("the summary of %s stays as it is: %s", thread_id, error)
+                LOG.info("cannot summarize thread %s: %s", thread_id, error)
 
 
 def _exchanges(thread: Thread) -> list[AnsweredQuestion]:

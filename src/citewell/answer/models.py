@@ -1,4 +1,4 @@
-"""Model names to those who write answers, in the order in which they are asked."""
+"""The chain of models that write answers, in order of preference."""
 
 import logging
 import os
@@ -33,32 +33,31 @@ from citewell.text.terms import TermStatistics
 
 MILLION = 1_000_000
 Price = Callable[[int, int], float | None]
-"""Returns the dollars for so many tokens read and written; `None` where nobody knows."""
+"""Returns the cost in dollars of input and output tokens; `None` if unknown."""
 
 
 async def noop() -> None:
-    """Have nothing to give back."""
+    """Do nothing: the `close` of models without connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
-    """A model that can be asked."""
+    """A model of the SDK with what is known about it."""
 
     model: Model
     tools: bool
-    """Whether it is known to call tools."""
+    """Whether it supports tool calls."""
     price: Price
     close: Callable[[], Awaitable[object]] = noop
-    """Closes its connections."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What every request says besides."""
+    """Additional arguments of every request."""
 
 
 def open_openai(name: str, options: ModelOptions) -> ModelHandle:
-    """Open a model of OpenAI, or of a server that speaks like theirs.
+    """Open a model of OpenAI or of an OpenAI-compatible server.
 
     Raises:
-        BadSettings: there is no key.
+        BadSettings: the API key is missing.
     """
     model = name.partition("/")[2]
     try:
@@ -69,15 +68,15 @@ def open_openai(name: str, options: ModelOptions) -> ModelHandle:
             "CITEWELL_LLM__BASE_URL for a server without one."
         ) from error
     if options.base_url:
-        return ModelHandle(_Compatible(model, client), False, _price(options), client.close)
+        return ModelHandle(_CompleteChatModel(model, client), False, _price(options), client.close)
     return ModelHandle(OpenAIResponsesModel(model, client), True, _price(options), client.close)
 
 
 def open_litellm(name: str, options: ModelOptions) -> ModelHandle:
-    """Open any model that LiteLLM reaches.
+    """Open a model through LiteLLM.
 
     Raises:
-        BadSettings: LiteLLM is not installed, does not know the provider, or finds no key.
+        BadSettings: LiteLLM is not installed, the provider is unknown, or the API key is missing.
     """
     litellm = _import_litellm(name)
     model = name.removeprefix("litellm/")
@@ -94,12 +93,12 @@ def open_litellm(name: str, options: ModelOptions) -> ModelHandle:
         tools=bool(litellm.supports_function_calling(model)),
         price=_price(options) if _has_price(options) else _litellm_price(litellm, model),
         close=partial(_close_litellm, litellm),
-        extra={"num_retries": 0, "max_retries": 0},  # whether to ask again is decided by us
+        extra={"num_retries": 0, "max_retries": 0},  # `retry_decision` decides about retries
     )
 
 
 def _import_litellm(name: str) -> Any:
-    # Or it asks the network for prices when it is imported.
+    # Otherwise it fetches prices from the network on import.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 - set, not read
     try:
         import litellm
@@ -108,22 +107,22 @@ def _import_litellm(name: str) -> Any:
             f"CITEWELL_MODEL={name!r} needs the package litellm: pip install 'citewell[litellm]'."
         ) from error
     litellm.suppress_debug_info = True
-    litellm.drop_params = True  # what a model cannot be told is left out, instead of failing
+    litellm.drop_params = True  # omit parameters that a model doesn't support
     litellm.disable_aiohttp_transport = True  # its sessions are never closed
     return litellm
 
 
 async def _close_litellm(litellm: Any) -> None:
     await litellm.close_litellm_async_clients()
-    litellm.in_memory_llm_clients_cache.flush_cache()  # or it would use them again
+    litellm.in_memory_llm_clients_cache.flush_cache()  # otherwise it reuses closed clients
 
 
 def _check_key(litellm: Any, name: str, model: str, options: ModelOptions) -> None:
     if options.api_key or options.base_url:
         return
     missing = litellm.validate_environment(model)["missing_keys"]
-    # Some providers ask for an address as well, and have one by default.
-    keys = [one for one in missing if "KEY" in one]
+    # Some providers also report an address that has a default.
+    keys = [name for name in missing if "KEY" in name]
     if keys:
         raise ModelIncomplete(
             f"CITEWELL_MODEL={name!r} needs a key: set {' or '.join(keys)}, or "
@@ -134,20 +133,20 @@ def _check_key(litellm: Any, name: str, model: str, options: ModelOptions) -> No
 def _litellm_model(model: str, options: ModelOptions) -> Model:
     from agents.extensions.models.litellm_model import LitellmModel
 
-    class Watched(LitellmModel):
-        async def _fetch_response(self, *given: Any, **more: Any) -> Any:
-            return _require_complete_stream(await super()._fetch_response(*given, **more))
+    class CompleteLitellmModel(LitellmModel):
+        async def _fetch_response(self, *args: Any, **kwargs: Any) -> Any:
+            return _require_complete_stream(await super()._fetch_response(*args, **kwargs))
 
-    return Watched(model, base_url=options.base_url, api_key=_api_key(options))
+    return CompleteLitellmModel(model, base_url=options.base_url, api_key=_api_key(options))
 
 
-class _Compatible(OpenAIChatCompletionsModel):
-    async def _fetch_response(self, *given: Any, **more: Any) -> Any:
-        return _require_complete_stream(await super()._fetch_response(*given, **more))
+class _CompleteChatModel(OpenAIChatCompletionsModel):
+    async def _fetch_response(self, *args: Any, **kwargs: Any) -> Any:
+        return _require_complete_stream(await super()._fetch_response(*args, **kwargs))
 
 
 def _require_complete_stream(fetched: Any) -> Any:
-    """Have a stream fail that ends without its end; the SDK takes it for a whole answer."""
+    """Make a truncated stream raise; the SDK would accept it as complete."""
     if not isinstance(fetched, tuple):
         return fetched
     response, chunks = fetched
@@ -155,24 +154,24 @@ def _require_complete_stream(fetched: Any) -> Any:
 
 
 async def _until_finished(chunks: Any) -> AsyncIterator[Any]:
-    finish: str | None = None
+    finish_reason: str | None = None
     try:
         async for chunk in chunks:
             for choice in chunk.choices:
-                finish = choice.finish_reason or finish
+                finish_reason = choice.finish_reason or finish_reason
             yield chunk
     finally:
         await (chunks.aclose() if hasattr(chunks, "aclose") else chunks.close())
-    if finish is None:
+    if finish_reason is None:
         raise ModelMisbehaved("The model's stream ended in the middle.")
-    if finish == "length":
+    if finish_reason == "length":
         raise ModelMisbehaved("The model was cut off at CITEWELL_LLM__MAX_TOKENS.")
 
 
 def _api_key(options: ModelOptions) -> str | None:
     if options.api_key:
         return options.api_key.get_secret_value()
-    # A server of one's own often needs no key, and is never sent the one for OpenAI.
+    # A custom server often needs no key, and must never get the one for OpenAI.
     return "none" if options.base_url else None
 
 
@@ -183,21 +182,19 @@ def _has_price(options: ModelOptions) -> bool:
 def _price(options: ModelOptions) -> Price:
     if not _has_price(options):
         return lambda _read, _written: None
-    read_at, written_at = options.input_price or 0.0, options.output_price or 0.0
-    return lambda read, written: (read * read_at + written * written_at) / MILLION
+    input_price, output_price = options.input_price or 0.0, options.output_price or 0.0
+    return lambda read, written: (read * input_price + written * output_price) / MILLION
 
 
 def _litellm_price(litellm: Any, model: str) -> Price:
-    """Price by LiteLLM's list, where it has the model."""
-
     def price(read: int, written: int) -> float | None:
         try:
-            paid = litellm.cost_per_token(
+            costs = litellm.cost_per_token(
                 model=model, prompt_tokens=read, completion_tokens=written
             )
-        except Exception:  # noqa: BLE001 - it raises a bare `Exception` for what it does not know
+        except Exception:  # noqa: BLE001 - it raises a bare `Exception` for unknown models
             return None
-        return float(sum(paid))
+        return float(sum(costs))
 
     return price
 
@@ -210,27 +207,26 @@ BACKOFF = ModelRetryBackoffSettings(initial_delay=0.5, max_delay=8.0, multiplier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerModel:
-    """One model that may write answers."""
+    """A model that can write answers."""
 
     name: str
     model_factory: ModelFactory
     tools: bool = True
-    """Whether it may search and read on; without, it gets the passages in one prompt."""
+    """Whether it gets tools, or everything in one prompt."""
     options: ModelOptions | None = None
-    """How it is asked; `None` if it runs here, and cannot fail."""
+    """`None` for the embedded model, which runs locally and cannot fail."""
     price: Price = field(default=lambda _read, _written: None)
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     extra: Mapping[str, Any] = field(default_factory=dict)
     close: Callable[[], Awaitable[object]] = noop
-    """Closes its connections."""
 
     def open(self, statistics: TermStatistics, budget: Budget) -> Model:
-        """Return the model for one answer about one book."""
+        """Return the SDK model for one answer about one book."""
         model = self.model_factory(statistics)
         return RemoteModel(self.name, model, self.options, budget) if self.options else model
 
     def settings(self, budget: Budget) -> ModelSettings:
-        """Return what the SDK is told about calling it."""
+        """Return the call settings for the SDK."""
         if self.options is None:
             return ModelSettings()
         return ModelSettings(
@@ -248,103 +244,103 @@ class AnswerModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelChain:
-    """Those who may write, the first choice first, and what they may take."""
+    """Models in order of preference, with their limits."""
 
     name: str
-    """As the operator wrote it."""
-    each: tuple[AnswerModel, ...]
+    """The setting `CITEWELL_MODEL`."""
+    models: tuple[AnswerModel, ...]
     limits: LlmOptions = field(default_factory=LlmOptions)
     spending: DailySpend = field(default_factory=lambda: DailySpend(Path()))
     missing: tuple[str, ...] = ()
-    """Why models of the list are left out: they lack a package or a key."""
+    """Why models were left out: a package or an API key is missing."""
 
     @property
     def first(self) -> str:
-        """The model that should write, if it can."""
+        """The preferred model."""
         return next(name for name in map(str.strip, self.name.split(",")) if name)
 
     def budget(self) -> Budget:
-        """Return what one answer may take."""
+        """Return the budget of one answer."""
         return Budget(self.limits.answer_seconds, self.limits.answer_tokens)
 
     async def check(self) -> None:
-        """Look whether anyone can write, without asking.
+        """Check whether a model is available, without calling one.
 
         Raises:
-            ModelUnavailable: all of them failed again and again, and are left alone for now.
+            ModelUnavailable: the circuit breakers of all models are open.
         """
-        if all(writer.breaker.is_cooling_down for writer in self.each):
+        if all(model.breaker.is_cooling_down for model in self.models):
             raise ModelUnavailable(f"No model of {self.name!r} can be used right now.")
 
     async def close(self) -> None:
         """Close all connections."""
-        for writer in self.each:
-            await writer.close()
+        for model in self.models:
+            await model.close()
 
 
 def build_model_chain(
     names: str,
-    evidence: SentenceReranker,
+    reranker: SentenceReranker,
     options: LlmOptions | None = None,
     spending: DailySpend | None = None,
 ) -> ModelChain:
-    """Find the models that an operator named, separated by commas.
+    """Open the models of a comma-separated list.
 
-    One that lacks its package or its key is left out, if there is another.
+    A model without its package or API key is skipped if another one is usable.
 
     Raises:
-        BadSettings: there is no such model, or something that all of them need is missing.
+        BadSettings: a model is unknown, or none is usable.
     """
     options = options or LlmOptions()
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed:
         raise BadSettings(f"CITEWELL_MODEL names no model; {EMBEDDED_NAME!r} needs nothing.")
-    each: list[AnswerModel] = []
+    models: list[AnswerModel] = []
     missing: list[ModelIncomplete] = []
     for name in dict.fromkeys(listed):
         try:
-            each.append(_build_model(name, evidence, options))
+            models.append(_build_model(name, reranker, options))
         except ModelIncomplete as error:
             missing.append(error)
-    if not each:
+    if not models:
         raise missing[0]
-    told = tuple(str(error) for error in missing)
-    for why in told:
-        LOG.warning("%s Until then, %s answers.", why, each[0].name)
-    return ModelChain(names, tuple(each), options, spending or DailySpend(Path()), told)
+    reasons = tuple(str(error) for error in missing)
+    for reason in reasons:
+        LOG.warning("%s Until then, %s answers.", reason, models[0].name)
+    return ModelChain(names, tuple(models), options, spending or DailySpend(Path()), reasons)
 
 
 def single_model_chain(
     name: str, model_factory: ModelFactory, options: LlmOptions | None = None
 ) -> ModelChain:
-    """Let one given model write."""
+    """Return a chain of one given model."""
     options = options or LlmOptions()
-    writer = AnswerModel(name=name, model_factory=model_factory, **_check_limits(name, options))
-    return ModelChain(name, (writer,), options)
+    model = AnswerModel(name=name, model_factory=model_factory, **_limits(name, options))
+    return ModelChain(name, (model,), options)
 
 
-def _build_model(name: str, evidence: SentenceReranker, options: LlmOptions) -> AnswerModel:
+def _build_model(name: str, reranker: SentenceReranker, options: LlmOptions) -> AnswerModel:
     if name == EMBEDDED_NAME:
-        return AnswerModel(name=name, model_factory=partial(EmbeddedModel, evidence))
+        return AnswerModel(name=name, model_factory=partial(EmbeddedModel, reranker))
     kind, _, model = name.partition("/")
     if not model or not kind:
         raise BadSettings(
             f"CITEWELL_MODEL={name!r} is not known: write {EMBEDDED_NAME!r}, 'openai/MODEL', or "
             "PROVIDER/MODEL for any provider of LiteLLM."
         )
-    own = options.of(name)
-    opened = (open_openai if kind == "openai" else open_litellm)(name, own)
+    model_options = options.of(name)
+    handle = (open_openai if kind == "openai" else open_litellm)(name, model_options)
     return AnswerModel(
         name=name,
-        model_factory=lambda _: opened.model,
-        tools=opened.tools if own.tools == "auto" else own.tools == "yes",
-        price=opened.price,
-        extra=opened.extra,
-        close=opened.close,
-        **_check_limits(name, options),
+        model_factory=lambda _: handle.model,
+        tools=handle.tools if model_options.tools == "auto" else model_options.tools == "yes",
+        price=handle.price,
+        extra=handle.extra,
+        close=handle.close,
+        **_limits(name, options),
     )
 
 
-def _check_limits(name: str, options: LlmOptions) -> dict[str, Any]:
+def _limits(name: str, options: LlmOptions) -> dict[str, Any]:
     breaker = CircuitBreaker(options.break_after, options.rest_seconds)
     return {"options": options.of(name), "breaker": breaker}

@@ -1,11 +1,11 @@
-"""A workflow that goes on without the book: it says that it has none, and never more than that."""
+"""Replies of workflows that have no access to the book."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from citewell.answer.record import answer_record, keep
+from citewell.answer.record import answer_record, store_answer
 from citewell.conversation import AnswerEntry
 from citewell.domain import Answer, Claim, Question
 from citewell.errors import EmbedderUnavailable, SearchIndexError
@@ -14,7 +14,7 @@ from citewell.ports import Answerer, ThreadStore
 from citewell.verify.confidence import score_confidence
 
 NO_CONTEXT_MODEL_NAME = "no book"
-"""Who wrote such a reply, where answers have the name of their model."""
+"""Stands in for the model name."""
 RAG_DISABLED = (
     "Book context is unavailable: this assistant is set up without the book, so it cannot answer "
     "from it. Ask one that has the book, or look the question up in the book itself."
@@ -26,38 +26,38 @@ RAG_UNAVAILABLE = (
 
 
 class NoContextAnswerer:
-    """Answers from the book where it can; without it, says so in a reply instead of an error."""
+    """Turns an unavailable book into a reply instead of an error."""
 
     def __init__(self, answerer: Answerer, threads: ThreadStore, *, rag: bool) -> None:
-        """Pass questions on to `answerer`, unless `rag` says that the book is not to be used."""
+        """Delegate to `answerer`, unless `rag` is off."""
         self._answerer = answerer
         self._threads = threads
         self._rag = rag
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer, or say that book context is unavailable."""
-        begun: Event | None = None
+        """Answer, or reply that book context is unavailable."""
+        last: Event | None = None
         if self._rag:
             try:
                 async with aclosing(self._answerer.answer(question)) as events:
                     async for event in events:
-                        begun = event
+                        last = event
                         yield event
             except (SearchIndexError, EmbedderUnavailable):
-                # What has been shown of an answer cannot be taken back.
-                if begun is not None and not isinstance(begun, Started):
+                # A partial answer cannot be retracted.
+                if last is not None and not isinstance(last, Started):
                     raise
             else:
                 return
-        started = begun if isinstance(begun, Started) else None
-        async with aclosing(self._answer_without_book(question, started)) as told:
-            async for event in told:
+        started = last if isinstance(last, Started) else None
+        async with aclosing(self._answer_without_book(question, started)) as events:
+            async for event in events:
                 yield event
 
     async def _answer_without_book(
         self, question: Question, started: Started | None
     ) -> AsyncGenerator[Event, None]:
-        received = question.received_at or datetime.now(UTC)
+        received_at = question.received_at or datetime.now(UTC)
         if started is None:
             started = Started(question.thread_id or str(uuid4()), str(uuid4()))
             yield started
@@ -70,13 +70,13 @@ class NoContextAnswerer:
             self._threads.track_answer(_entry(answer, question)),
         ):
             record = answer_record(answer, question, None)
-            await keep(self._threads, answer, question, record, received_at=received)
+            await store_answer(self._threads, answer, question, record, received_at=received_at)
         yield Done(answer)
         await self._threads.mark_delivered(answer.id)
 
 
 def _reply(question: Question, started: Started, text: str) -> Answer:
-    said = Claim(text=text, start=0, end=len(text), verdict="not_a_claim", probability=1.0)
+    claim = Claim(text=text, start=0, end=len(text), verdict="not_a_claim", probability=1.0)
     return Answer(
         id=started.answer_id,
         thread_id=started.thread_id,
@@ -86,7 +86,7 @@ def _reply(question: Question, started: Started, text: str) -> Answer:
         standalone_question=question.text,
         status="no_context",
         text=text,
-        claims=(said,),
+        claims=(claim,),
         withheld=(),
         hits=(),
         confidence=score_confidence((), top_k=question.top_k, answerability=0.0),

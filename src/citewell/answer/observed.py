@@ -1,4 +1,4 @@
-"""Counts and logs what the pipeline does, from its events."""
+"""Metrics and logs of answers, from the events of the pipeline."""
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
@@ -16,17 +16,17 @@ LOG = logging.getLogger("citewell.answers")
 
 
 class ObservedAnswerer:
-    """Passes every event on, and notes what it says."""
+    """Records metrics and logs for another answerer."""
 
-    def __init__(self, inner: Answerer, *, words: bool = False) -> None:
-        """Observe `inner`; with `words`, questions and answers are logged too."""
+    def __init__(self, inner: Answerer, *, log_text: bool = False) -> None:
+        """Observe `inner`; `log_text` includes questions and answers in the log."""
         self._inner = inner
-        self._words = words
+        self._log_text = log_text
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer a question, saying what happens as it does."""
+        """Answer a question as a stream of events."""
         hits: Sequence[Hit] = ()
-        asked = {"question": question.text} if self._words else {}
+        text = {"question": question.text} if self._log_text else {}
         try:
             async with aclosing(self._inner.answer(question)) as events:
                 async for event in events:
@@ -39,14 +39,14 @@ class ObservedAnswerer:
         except CitewellError as error:
             code = type(error).__name__
             FAILURES.labels(code).inc()
-            LOG.warning("not answered: %s", error, extra={"code": code, **asked})
+            LOG.warning("not answered: %s", error, extra={"code": code, **text})
             raise
         except Exception:
             FAILURES.labels("Unexpected").inc()
             raise
 
     def _fields(self, answer: Answer, hits: Sequence[Hit]) -> dict[str, Any]:
-        words = {"question": answer.question, "answer": answer.text} if self._words else {}
+        text = {"question": answer.question, "answer": answer.text} if self._log_text else {}
         return {
             "answer_id": answer.id,
             "thread_id": answer.thread_id,
@@ -59,7 +59,7 @@ class ObservedAnswerer:
             "chunks": [{"id": hit.chunk.id, "score": round(hit.similarity, 4)} for hit in hits],
             "timings": asdict(answer.timings),
             "cache_age": answer.cache_age,
-            **words,
+            **text,
         }
 
 
@@ -70,5 +70,5 @@ def _count(answer: Answer) -> None:
     if answer.cache_age is not None:
         CACHE_AGE.observe(answer.cache_age)
         return
-    for stage, spent in asdict(answer.timings).items():
-        STAGE_SECONDS.labels(stage.removesuffix("_ms")).observe(spent / 1000)
+    for stage, milliseconds in asdict(answer.timings).items():
+        STAGE_SECONDS.labels(stage.removesuffix("_ms")).observe(milliseconds / 1000)

@@ -1,4 +1,4 @@
-"""The pipeline: one question in, events out. The one file to read first."""
+"""The pipeline: one question in, a stream of events out. Start reading here."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -13,23 +13,23 @@ from citewell.answer.context import (
     apply_answerability_gate,
     apply_target_risk,
     fit_to_budget,
-    read_selection,
+    locate_selection,
     score_passages,
 )
 from citewell.answer.generate import AnswerGenerator
 from citewell.answer.llm import LlmHelper, TopicSummarizer
-from citewell.answer.memory import (
-    EARLIER_MESSAGES,
-    ClientHistorySession,
-    ThreadSession,
-    exchanges_from_history,
-)
 from citewell.answer.models import ModelChain
 from citewell.answer.prompts import REWRITE, SUMMARISE
-from citewell.answer.record import answer_record, best_effort, cited_chunk_ids, keep, log_answer
-from citewell.answer.replies import SMALL_TALK_MODEL_NAME as TALK
-from citewell.answer.replies import TOC_MODEL_NAME as CONTENTS
+from citewell.answer.record import (
+    answer_record,
+    best_effort,
+    cited_chunk_ids,
+    log_answer,
+    store_answer,
+)
 from citewell.answer.replies import (
+    SMALL_TALK_MODEL_NAME,
+    TOC_MODEL_NAME,
     Statement,
     answer_from_toc,
     disclaimer,
@@ -37,6 +37,12 @@ from citewell.answer.replies import (
     unsupported_reply,
 )
 from citewell.answer.run import AnswerRun
+from citewell.answer.session import (
+    EARLIER_MESSAGES,
+    ClientHistorySession,
+    ThreadSession,
+    exchanges_from_history,
+)
 from citewell.conversation import retention_policy_for
 from citewell.domain import Answer, Confidence, Hit, Question
 from citewell.errors import StoreUnavailable
@@ -56,18 +62,28 @@ from citewell.retrieve.followup_search import search_with_history
 from citewell.retrieve.search import Searcher, SearchResult
 from citewell.retrieve.selection import asks_about_whole, score_selection
 from citewell.telemetry import span
-from citewell.verify.confidence import LEAST_AVERAGE
+from citewell.verify.confidence import MIN_AVERAGE_SIMILARITY
 from citewell.verify.grounding import check_titles
 from citewell.verify.safety import is_injected_instruction, reject_claim
 
 MAX_PASSAGES = 20
-"""How many passages an answer may be made from, with those that a model finds by itself."""
+"""Maximum passages per answer, including those the model retrieves with its tools."""
 HISTORY_MESSAGES = 6
-"""How many earlier messages a follow-up may refer to, unless its contract says otherwise."""
+"""Earlier messages a follow-up can refer to, unless its contract sets another window."""
 
 
 class Pipeline:
-    """Search, answer, check, remember."""
+    """Answers questions about a book, from the book alone.
+
+    The stages, in order:
+
+    1. Session: load the conversation history.
+    2. Analyze the question: small talk, language, spelling, questions about the table of contents.
+    3. Retrieve: make the question standalone, run the hybrid search, rerank the passages.
+    4. Gate: refuse if the passages are unlikely to hold the answer.
+    5. Generate, verify, cite: release each sentence only once the passages support it.
+    6. Store the question and the answer in the conversation.
+    """
 
     def __init__(
         self,
@@ -75,265 +91,279 @@ class Pipeline:
         searcher: Searcher,
         judge: Judge,
         threads: ThreadStore,
-        writers: ModelChain,
+        models: ModelChain,
         options: AnswerOptions,
     ) -> None:
-        """Join the stages."""
+        """Connect the stages."""
         self._library = library
         self._searcher = searcher
         self._threads = threads
-        self._writers = writers
-        self._writing = AnswerGenerator(writers, judge, options)
+        self._models = models
+        self._generator = AnswerGenerator(models, judge, options)
         self._options = options
-        asking = LlmHelper(writers)
-        self._rewrite = asking.on(REWRITE) if writers.limits.rewrite else None
+        helper = LlmHelper(models)
+        self._rewrite = partial(helper.ask, REWRITE) if models.limits.rewrite else None
         self.topics = (
-            TopicSummarizer(threads, asking.on(SUMMARISE)) if writers.limits.summarise else None
+            TopicSummarizer(threads, partial(helper.ask, SUMMARISE))
+            if models.limits.summarise
+            else None
         )
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer a question, saying what happens as it does."""
+        """Answer a question as a stream of events."""
         thread_id = question.thread_id or str(uuid4())
-        # In a thread, as all that reads a book: it may lie on a server.
+        # Off the event loop, like every read of a book: the index may be on a server.
         index = await asyncio.to_thread(self._library.open, question.book)
         question = apply_target_risk(
             question, self._searcher.calibration, self._options.target_risk
         )
-        work = AnswerRun(question, index, thread_id, str(uuid4()), self._writers.name)
-        # Logged before the reader hears of it: however this process ends, its answers are known.
-        async with log_answer(self._threads, work):
-            yield Started(thread_id, work.answer_id)
+        run = AnswerRun(question, index, thread_id, str(uuid4()), self._models.name)
+        # Logged before the first event, so that the answer is on record even if the process dies.
+        async with log_answer(self._threads, run):
+            yield Started(thread_id, run.answer_id)
             async with self._threads.turn(thread_id):
-                told, confidence = await self._prepare(work)
-                if confidence.level == "low" and not work.whole:
-                    work.disclaimer = disclaimer(confidence, selected=work.selected is not None)
-                answering = bool(work.evidence) and not work.refusal
-                found = _retrieved_event(work, confidence, answering=answering)
-                work.context_given = answering and bool(found.hits)
-                yield found
+                statements, confidence = await self._prepare(run)
+                if confidence.level == "low" and not run.about_whole_selection:
+                    run.disclaimer = disclaimer(
+                        confidence, selected=run.selected_passage is not None
+                    )
+                answering = bool(run.evidence) and not run.refusal
+                retrieved = _retrieved_event(run, confidence, answering=answering)
+                run.context_given = answering and bool(retrieved.hits)
+                yield retrieved
 
-                for statement in told:
-                    yield self._quote_titles(work, statement)
-                if answering and not told:
-                    async with aclosing(self._write(work)) as events:
+                for statement in statements:
+                    yield self._cite_titles(run, statement)
+                if answering and not statements:
+                    async with aclosing(self._generate(run)) as events:
                         async for event in events:
                             yield event
 
-                answer = await asyncio.to_thread(work.build_answer)
-                await self._remember(answer, work)
-        yield Done(replace(answer, notices=work.notices))
-        with suppress(StoreUnavailable):  # the reader has the answer; only the log will not say so
+                answer = await asyncio.to_thread(run.build_answer)
+                await self._store(answer, run)
+        yield Done(replace(answer, notices=run.notices))
+        with suppress(StoreUnavailable):  # the reader has the answer; only its log entry is stale
             await self._threads.mark_delivered(answer.id)
-        if self.topics and work.kept:
-            self.topics.schedule(answer.thread_id, work.question.owner)
+        if self.topics and run.store_available:
+            self.topics.schedule(answer.thread_id, run.question.owner)
 
-    async def _write(self, work: AnswerRun) -> AsyncGenerator[Event, None]:
-        """Yield what a model writes; passages that it finds by itself are told before it."""
-        listed = len(work.evidence)
-        written = self._writing.write(work, self._agent_context(work), self._session(work))
-        async with aclosing(written) as pieces:
-            async for event in pieces:
-                if len(work.evidence) > listed:
-                    listed = len(work.evidence)
-                    yield _retrieved_event(work, work.confidence(), answering=True)
-                yield event
-
-    async def _prepare(self, work: AnswerRun) -> tuple[list[Statement], Confidence]:
-        """Gather what the answer rests on, or all that is to be said where that is known."""
-        question = work.question
+    async def _prepare(self, run: AnswerRun) -> tuple[list[Statement], Confidence]:
+        """Collect the evidence, or return the statements that answer without any."""
+        question = run.question
         if question.selected_text is not None:
-            return [], await self._use_selection(work, question.selected_text)
-        history = await self._history(work)
-        asked = await asyncio.to_thread(analyze_question, question.text, work.index)
-        told = await asyncio.to_thread(self._answer_without_search, work, asked, history)
-        if told:
-            return told, work.confidence()
-        if asked.foreign:
-            work.standalone, work.refusal = question.text, language_notice(asked.foreign)
-        if work.refusal:
+            return [], await self._use_selection(run, question.selected_text)
+        history = await self._load_history(run)
+        analyzed = await asyncio.to_thread(analyze_question, question.text, run.index)
+        statements = await asyncio.to_thread(self._answer_without_search, run, analyzed, history)
+        if statements:
+            return statements, run.confidence()
+        if analyzed.foreign_language:
+            run.standalone_question = question.text
+            run.refusal = language_notice(analyzed.foreign_language)
+        if run.refusal:
             return [], score_passages((), question, 0.0)
-        return [], await self._retrieve(work, asked, history)
+        return [], await self._retrieve(run, analyzed, history)
 
-    async def _history(self, work: AnswerRun) -> list[Exchange]:
-        asked = work.question
-        if asked.earlier:
-            return exchanges_from_history(asked.earlier[-HISTORY_MESSAGES:])
-        if asked.thread_id is None or not work.kept:
+    async def _load_history(self, run: AnswerRun) -> list[Exchange]:
+        question = run.question
+        if question.earlier:
+            return exchanges_from_history(question.earlier[-HISTORY_MESSAGES:])
+        if question.thread_id is None or not run.store_available:
             return []
-        last = retention_policy_for(asked.contract).window or HISTORY_MESSAGES
+        last = retention_policy_for(question.contract).window or HISTORY_MESSAGES
         thread = await best_effort(
-            work, self._threads.load(work.thread_id, last=last, owner=asked.owner)
+            run, self._threads.load(run.thread_id, last=last, owner=question.owner)
         )
-        said = [message for message in (thread.messages if thread else ()) if message.record]
-        said = [message for message in said if message.record["status"] != "small_talk"]
-        # A follow-up is about what was answered, not about what was not in the book.
-        answered = [message for message in said if message.record["status"] == "answered"]
+        answers = [message for message in (thread.messages if thread else ()) if message.record]
+        answers = [message for message in answers if message.record["status"] != "small_talk"]
+        # A follow-up refers to what was answered, rarely to what was refused.
+        answered = [message for message in answers if message.record["status"] == "answered"]
         return [
             Exchange(
                 message.record["standalone_question"],
                 headings=tuple(message.record["headings"]),
-                cited=cited_chunk_ids(message.record),
+                cited_chunk_ids=cited_chunk_ids(message.record),
                 answer=message.content,
-                told="\n".join(message.record.get("answering", ())),
+                answering_sentences="\n".join(message.record.get("answering", ())),
             )
-            for message in answered or said
+            for message in answered or answers
         ]
 
     def _answer_without_search(
-        self, work: AnswerRun, asked: AnalyzedQuestion, history: Sequence[Exchange]
+        self, run: AnswerRun, analyzed: AnalyzedQuestion, history: Sequence[Exchange]
     ) -> list[Statement]:
-        """Answer small talk, and what is asked about the contents, without a search."""
-        index = work.index
-        if asked.talk:
-            work.standalone, work.model = asked.text, TALK
-            return reply_to_small_talk(asked.talk, index.title, index.contents)
-        if asks := unsupported_reply(asked.text, index.contents):
-            work.standalone, work.refusal = asked.text, asks.text
-            self._open(work, asks.passages)
+        """Answer small talk and questions about the table of contents."""
+        index = run.index
+        if analyzed.small_talk_kind:
+            run.standalone_question, run.model = analyzed.text, SMALL_TALK_MODEL_NAME
+            return reply_to_small_talk(analyzed.small_talk_kind, index.title, index.contents)
+        if reply := unsupported_reply(analyzed.text, index.contents):
+            run.standalone_question, run.refusal = analyzed.text, reply.text
+            self._add_evidence(run, reply.chunk_ids)
             return []
-        for text in dict.fromkeys((asked.text, standalone_question(asked.text, history))):
-            wanted = parse_toc_question(text, f"{index.title} {index.book}", index.contents)
-            if wanted:
-                work.standalone, work.model = text, CONTENTS
-                return self._open_passages(work, answer_from_toc(wanted, index.contents))
+        for text in dict.fromkeys((analyzed.text, standalone_question(analyzed.text, history))):
+            toc_question = parse_toc_question(text, f"{index.title} {index.book}", index.contents)
+            if toc_question:
+                run.standalone_question, run.model = text, TOC_MODEL_NAME
+                statements = answer_from_toc(toc_question, index.contents)
+                headings = [heading for one in statements for heading in one.headings]
+                self._add_evidence(run, [first_chunk(heading) for heading in headings])
+                return statements
         return []
 
-    def _open_passages(self, work: AnswerRun, told: list[Statement]) -> list[Statement]:
-        """Open the passages whose headings are named, up to as many as were asked for."""
-        self._open(work, [first_chunk(one) for said in told for one in said.headings])
-        return told
+    def _add_evidence(self, run: AnswerRun, chunk_ids: Sequence[str]) -> None:
+        """Add passages by id, at most `top_k` of them."""
+        ids = list(dict.fromkeys(chunk_ids))[: run.question.top_k]
+        run.evidence += self._searcher.score_chunks(run.index, run.standalone_question, ids)
 
-    def _open(self, work: AnswerRun, named: Sequence[str]) -> None:
-        ids = list(dict.fromkeys(named))[: work.question.top_k]
-        work.evidence += self._searcher.score_chunks(work.index, work.standalone, ids)
-
-    def _quote_titles(self, work: AnswerRun, statement: Statement) -> Sentence | Withheld:
-        hits = {hit.chunk.id: hit for hit in work.evidence}
-        named = [(one, hits.get(first_chunk(one))) for one in statement.headings]
-        quoted = [(one, hit) for one, hit in named if hit]
+    def _cite_titles(self, run: AnswerRun, statement: Statement) -> Sentence | Withheld:
+        hits = {hit.chunk.id: hit for hit in run.evidence}
+        headings = [(one, hits.get(first_chunk(one))) for one in statement.headings]
+        quoted = [(heading, hit) for heading, hit in headings if hit]
         claim = check_titles(statement.text, quoted)
         if any(is_injected_instruction(one.title) for one in statement.headings):
-            return work.withhold(reject_claim(claim))
+            return run.withhold(reject_claim(claim))
         if not quoted:
-            # A title beyond the passages that may be listed is named without a proof.
-            return work.say(statement.text, statement.lead if statement.headings else "")
+            # Titles beyond the first `top_k` have no passage to cite.
+            return run.release_own_text(statement.text, statement.lead if headings else "")
         if not claim.citations:
-            return work.withhold(reject_claim(claim))
-        claim = work.number_citations(claim)
+            return run.withhold(reject_claim(claim))
+        claim = run.number_citations(claim)
         marks = "".join(dict.fromkeys(f"[{citation.number}]" for citation in claim.citations))
-        return work.release(f"{statement.lead}{claim.text} {marks}", claim)
+        return run.release(f"{statement.lead}{claim.text} {marks}", claim)
 
     async def _retrieve(
-        self, work: AnswerRun, asked: AnalyzedQuestion, history: Sequence[Exchange]
+        self, run: AnswerRun, analyzed: AnalyzedQuestion, history: Sequence[Exchange]
     ) -> Confidence:
-        begun = perf_counter()
-        with span("retrieve", book=work.index.book, revision=work.index.revision):
-            found = await search_with_history(
-                partial(self._search, work),
-                asked.text,
+        """Search and rerank for the question in its conversation, then apply the gate."""
+        start = perf_counter()
+        with span("retrieve", book=run.index.book, revision=run.index.revision):
+            search = await search_with_history(
+                partial(self._search, run),
+                analyzed.text,
                 history,
-                vocabulary=work.index.vocabulary,
-                least=work.question.least_answerability,
-                ask=self._rewrite,
+                vocabulary=run.index.vocabulary,
+                min_answerability=run.question.least_answerability,
+                ask_model=self._rewrite,
             )
-        work.standalone, work.conversation_context = found.standalone, found.conversation_context
-        return _apply_gate(work, found.result, self._options.context_tokens, since=begun)
+        run.standalone_question = search.standalone_question
+        run.conversation_context = search.conversation_context
+        return _apply_gate(run, search.result, self._options.context_tokens, start)
 
-    async def _use_selection(self, work: AnswerRun, text: str) -> Confidence:
-        """Take the reader's selection as all there is: no search, and nothing said before."""
-        begun = perf_counter()
-        work.standalone = work.question.text
-        work.selected = await read_selection(text, work.index, self._searcher.embedder)
-        work.whole = asks_about_whole(work.standalone)
-        found = await score_selection(
-            self._searcher, work.index, work.selected.chunk, work.standalone
+    async def _use_selection(self, run: AnswerRun, text: str) -> Confidence:
+        """Make the reader's selection the only evidence, without search or history."""
+        start = perf_counter()
+        run.standalone_question = run.question.text
+        run.selected_passage = await locate_selection(text, run.index, self._searcher.embedder)
+        run.about_whole_selection = asks_about_whole(run.standalone_question)
+        result = await score_selection(
+            self._searcher, run.index, run.selected_passage.chunk, run.standalone_question
         )
-        return _apply_gate(work, found, self._options.context_tokens, since=begun)
+        return _apply_gate(run, result, self._options.context_tokens, start)
 
     async def _search(
-        self, work: AnswerRun, question: str, leaning: ConversationContext = STANDALONE
+        self,
+        run: AnswerRun,
+        question: str,
+        conversation_context: ConversationContext = STANDALONE,
     ) -> SearchResult:
         return await self._searcher.search(
-            work.index,
+            run.index,
             question,
-            filters=work.question.filters,
-            top_k=work.question.top_k,
-            conversation_context=leaning,
-            near=work.question.near,
+            filters=run.question.filters,
+            top_k=run.question.top_k,
+            conversation_context=conversation_context,
+            current_chapter=run.question.near,
         )
 
-    def _agent_context(self, work: AnswerRun) -> AgentContext:
-        """Return what a model is shown, with a search of its own that passes the same gate."""
+    async def _generate(self, run: AnswerRun) -> AsyncGenerator[Event, None]:
+        """Yield the verified answer; announce passages the model retrieves before it uses them."""
+        announced = len(run.evidence)
+        generated = self._generator.generate(run, self._agent_context(run), self._session(run))
+        async with aclosing(generated) as events:
+            async for event in events:
+                if len(run.evidence) > announced:
+                    announced = len(run.evidence)
+                    yield _retrieved_event(run, run.confidence(), answering=True)
+                yield event
+
+    def _agent_context(self, run: AnswerRun) -> AgentContext:
+        """Return what the agent works with; its own searches pass the same gate."""
 
         async def search(query: str) -> Sequence[Hit]:
-            found = await self._search(work, query)
-            # What is less relevant than any level asks for would undo the level of the answer.
-            least = max(work.question.threshold, LEAST_AVERAGE)
-            good = [hit for hit in found.hits if hit.similarity >= least]
-            room = MAX_PASSAGES - len(work.evidence)
-            return fit_to_budget(good, self._options.context_tokens, beside=work.evidence)[:room]
+            result = await self._search(run, query)
+            # Less relevant passages would lower the confidence level of the answer.
+            threshold = max(run.question.threshold, MIN_AVERAGE_SIMILARITY)
+            relevant = [hit for hit in result.hits if hit.similarity >= threshold]
+            fitting = fit_to_budget(
+                relevant, self._options.context_tokens, already_shown=run.evidence
+            )
+            return fitting[: MAX_PASSAGES - len(run.evidence)]
 
-        async def measure(ids: Sequence[str]) -> Sequence[Hit]:
-            chosen = ids[: MAX_PASSAGES - len(work.evidence)]
+        async def score_chunks(ids: Sequence[str]) -> Sequence[Hit]:
             return await asyncio.to_thread(
-                self._searcher.score_chunks, work.index, work.standalone, chosen
+                self._searcher.score_chunks,
+                run.index,
+                run.standalone_question,
+                ids[: MAX_PASSAGES - len(run.evidence)],
             )
 
         return AgentContext(
-            work.evidence,
+            run.evidence,
             search,
-            measure,
-            work.index,
-            question=work.standalone,
+            score_chunks,
+            run.index,
+            question=run.standalone_question,
             instructions=self._options.instructions,
-            selected=work.selected is not None,
-            room=self._options.context_tokens,
-            reader=work.question.reader_context,
+            selection_only=run.selected_passage is not None,
+            token_budget=self._options.context_tokens,
+            reader_context=run.question.reader_context,
         )
 
-    def _session(self, work: AnswerRun) -> ThreadSession | None:
-        asked = work.question
-        if work.selected:
+    def _session(self, run: AnswerRun) -> ThreadSession | None:
+        question = run.question
+        if run.selected_passage:
             return None
-        if asked.earlier:
+        if question.earlier:
             return ClientHistorySession(
-                self._threads, work.thread_id, asked.earlier, last=HISTORY_MESSAGES
+                self._threads, run.thread_id, question.earlier, last=HISTORY_MESSAGES
             )
-        if asked.thread_id is None:
+        if question.thread_id is None:
             return None
-        window = retention_policy_for(asked.contract).window
+        window = retention_policy_for(question.contract).window
         return ThreadSession(
             self._threads,
-            work.thread_id,
-            owner=asked.owner,
+            run.thread_id,
+            owner=question.owner,
             last=window or HISTORY_MESSAGES,
             before=0 if window else EARLIER_MESSAGES,
         )
 
-    async def _remember(self, answer: Answer, work: AnswerRun) -> None:
-        if not work.kept:
-            return  # half a conversation would be worse than none
-        question = work.question
+    async def _store(self, answer: Answer, run: AnswerRun) -> None:
+        if not run.store_available:
+            return  # a conversation with gaps would be worse than none
+        question = run.question
         record = answer_record(
-            answer, question, work.nearest, work.conversation_context, work.answering
+            answer, question, run.search_hits, run.conversation_context, run.answering_sentences
         )
-        received = question.received_at or work.began_at
-        keeping = keep(self._threads, answer, question, record, received_at=received)
-        await best_effort(work, keeping)
+        received_at = question.received_at or run.started_at
+        await best_effort(
+            run, store_answer(self._threads, answer, question, record, received_at=received_at)
+        )
 
 
-def _apply_gate(work: AnswerRun, found: SearchResult, tokens: int, *, since: float) -> Confidence:
-    work.nearest, work.answerability = found.hits, found.answerability
-    work.evidence, confidence = apply_answerability_gate(found, work.question, tokens)
-    work.retrieve_ms = 1000 * (perf_counter() - since)
+def _apply_gate(run: AnswerRun, result: SearchResult, tokens: int, start: float) -> Confidence:
+    run.search_hits, run.answerability = result.hits, result.answerability
+    run.evidence, confidence = apply_answerability_gate(result, run.question, tokens)
+    run.retrieve_ms = 1000 * (perf_counter() - start)
     return confidence
 
 
-def _retrieved_event(work: AnswerRun, confidence: Confidence, *, answering: bool) -> Retrieved:
+def _retrieved_event(run: AnswerRun, confidence: Confidence, *, answering: bool) -> Retrieved:
     return Retrieved(
-        work.standalone,
-        work.hits(answered=answering),
+        run.standalone_question,
+        run.hits(answered=answering),
         confidence,
-        question=work.question.text,
+        question=run.question.text,
         answering=answering,
     )

@@ -1,4 +1,4 @@
-"""An answer as it is stored: exactly what the reader saw, and where it came from."""
+"""The stored record of an answer: what the reader saw, and where it came from."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from citewell.answer.prompts import VERSION
-from citewell.answer.replies import SMALL_TALK_MODEL_NAME as TALK
-from citewell.answer.replies import TOC_MODEL_NAME as CONTENTS
+from citewell.answer.replies import SMALL_TALK_MODEL_NAME, TOC_MODEL_NAME
 from citewell.answer.run import AnswerRun
 from citewell.conversation import Message, ThreadStart
 from citewell.domain import (
@@ -39,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageRecord:
-    """A passage that was found for an answer, by name and by score."""
+    """A retrieved passage, without its text."""
 
     chunk_id: str
     content_hash: str
@@ -48,13 +47,13 @@ class PassageRecord:
     url: str
     source_file: str = ""
     rank: int = 0
-    """Position in the search that found it, from 1."""
+    """Position among the search results, from 1."""
     similarity: float
     cosine: float
     searched: bool = True
-    """Whether the question's own search found it, and not the model by a search of its own."""
+    """Whether the pipeline's search found it, rather than the model's tools."""
     used: bool = True
-    """Whether the answer could rest on it: it passed the threshold, or the model opened it."""
+    """Whether the answer could cite it: it passed the threshold, or the model opened it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +71,20 @@ class Receipt:
     selection: Selection | None
     filters: Filters
     near: str
-    """The chapter that the reader had open, where the question said so."""
+    """The chapter that the reader had open, if known."""
     also: tuple[str, ...]
-    """Ids of passages cited before that were read with those that the search found."""
+    """Ids of passages cited earlier in the conversation, reranked together with the hits."""
     told: str
-    """What the answers before it said, where it leaned on them."""
+    """Text of the previous answers, if the question followed up on them."""
     top_k: int
     threshold: float
     least_answerability: float
-    """How likely the passages had to hold the answer."""
+    """Minimum answerability."""
     searched: bool
-    """Whether the book was searched; what the contents tell and small talk are said without."""
+    """Whether the book was searched; small talk and table-of-contents answers need no search."""
     status: AnswerStatus
     state: AnswerState | None
-    """How far the answer has come, by the log of answers."""
+    """State in the log of answers."""
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
@@ -96,15 +95,14 @@ class Receipt:
     instructions: str
     timings: Timings
     cache_age: float | None = None
-    """Seconds since it was made, where it was made for the same question before."""
+    """Age in seconds, if it was served from the cache."""
     notices: tuple[Notice, ...] = ()
-    """What went wrong while it was made."""
     tokens_used: int | None = None
     dollars: float | None = None
 
     @property
     def conversation_context(self) -> ConversationContext:
-        """What its search took from the conversation."""
+        """The conversation context of its search."""
         return (
             ConversationContext(self.also, self.told, self.question)
             if self.also or self.told
@@ -112,7 +110,7 @@ class Receipt:
         )
 
     def as_question(self) -> Question:
-        """Return the question as it was searched for."""
+        """Return the question with the parameters of its search."""
         return Question(
             text=self.standalone_question,
             book=self.book,
@@ -128,16 +126,14 @@ class Receipt:
 def answer_record(
     answer: Answer,
     question: Question,
-    searched: Sequence[Hit] | None,
-    leaning: ConversationContext = STANDALONE,
-    answering: Sequence[str] = (),
+    search_hits: Sequence[Hit] | None,
+    conversation_context: ConversationContext = STANDALONE,
+    answering_sentences: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return everything about an answer but its text, ready for JSON.
 
-    `searched` is all that the question's search gave, also what stayed below the threshold, and
-    `None` where there was none; `conversation_context` is what that search took from the
-    conversation, and `answering` are the claims that were chosen to answer, where others only came
-    with them.
+    `search_hits` are all hits, including those below the threshold; `None` without a search.
+    `answering_sentences` are the claims selected as the answer, without those for context.
     """
     selection = answer.selection
     return {
@@ -150,14 +146,14 @@ def answer_record(
         "selection": asdict(selection) if selection else None,
         "filters": dump_filters(question.filters),
         "near": question.near,
-        "also": list(leaning.cited),
-        "told": leaning.told,
-        "answering": list(answering),
+        "also": list(conversation_context.cited_chunk_ids),
+        "told": conversation_context.previous_answers,
+        "answering": list(answering_sentences),
         "top_k": question.top_k,
         "threshold": question.threshold,
         "least_answerability": question.least_answerability,
         "headings": _headings(answer),
-        "searched": searched is not None,
+        "searched": search_hits is not None,
         "status": answer.status,
         "context_given": answer.context_given,
         "lacks": list(answer.lacks),
@@ -169,7 +165,7 @@ def answer_record(
         "claims": [asdict(claim) for claim in answer.claims],
         "withheld": [asdict(claim) for claim in answer.withheld],
         "unsupported": [claim.text for claim in answer.unsupported],
-        "hits": [asdict(passage) for passage in _passages(answer, question, searched or ())],
+        "hits": [asdict(passage) for passage in _passages(answer, question, search_hits or ())],
         "timings": asdict(answer.timings),
         "tokens_used": answer.tokens_used,
         "dollars": answer.dollars,
@@ -178,16 +174,18 @@ def answer_record(
 
 
 def cited_chunk_ids(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the book's passages that a stored answer cites."""
-    citations = (one for claim in record.get("claims", ()) for one in claim["citations"])
+    """Return the ids of the chunks that a stored answer cites."""
     ids = (
-        one.get("found_in") or one["chunk_id"] for one in citations if one.get("of") != "own_text"
+        citation.get("found_in") or citation["chunk_id"]
+        for claim in record.get("claims", ())
+        for citation in claim["citations"]
+        if citation.get("of") != "own_text"
     )
     return tuple(dict.fromkeys(ids))
 
 
 def receipt_from_message(message: Message) -> Receipt:
-    """Read the record of an answer back; what an older version did not write has its default."""
+    """Parse the record of an answer; fields that older versions did not write get defaults."""
     record = message.record
     selection = record.get("selection")
     return Receipt(
@@ -207,7 +205,9 @@ def receipt_from_message(message: Message) -> Receipt:
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
         least_answerability=record.get("least_answerability", DEFAULT_LEAST_ANSWERABILITY),
-        searched=record.get("searched", record["model"] not in (CONTENTS, TALK)),
+        searched=record.get(
+            "searched", record["model"] not in (TOC_MODEL_NAME, SMALL_TALK_MODEL_NAME)
+        ),
         status=record["status"],
         state=message.state,
         text=message.content,
@@ -230,7 +230,7 @@ def receipt_from_message(message: Message) -> Receipt:
 
 
 def dump_filters(filters: Filters) -> dict[str, list[Any]]:
-    """Return the filters that restrict, as requests have them."""
+    """Return the filters in the format of requests."""
     return {
         name: [{"prefix": one.text} if isinstance(one, Prefix) else one for one in values]
         for name, values in filters.by_field.items()
@@ -239,7 +239,7 @@ def dump_filters(filters: Filters) -> dict[str, list[Any]]:
 
 
 def parse_filters(data: Mapping[str, Sequence[Any]]) -> Filters:
-    """Read filters as requests and settings have them."""
+    """Parse filters in the format of requests and settings."""
     return Filters(
         **{
             name: tuple(
@@ -251,26 +251,28 @@ def parse_filters(data: Mapping[str, Sequence[Any]]) -> Filters:
 
 
 def _headings(answer: Answer) -> list[str]:
-    """Return the headings that a follow-up may lean on; a reader's own text has none."""
+    """Return the cited headings, for follow-ups; text that is not from the book has none."""
     cited = (citation for citation in answer.citations if citation.of != "own_text")
     return list(dict.fromkeys(citation.section for citation in cited))
 
 
-def _passages(answer: Answer, question: Question, searched: Sequence[Hit]) -> list[PassageRecord]:
-    """Number the passages as the answer's marks do; those that it could not use come last."""
-    ids = {hit.chunk.id for hit in searched}
+def _passages(
+    answer: Answer, question: Question, search_hits: Sequence[Hit]
+) -> list[PassageRecord]:
+    """Return the passages in citation order, and unused search hits after them."""
+    search_ids = {hit.chunk.id for hit in search_hits}
     answered = answer.status == "answered"
     records = [
         _passage(
             hit,
-            searched=hit.chunk.id in ids,
+            searched=hit.chunk.id in search_ids,
             used=answered or (bool(answer.withheld) and hit.similarity >= question.threshold),
         )
         for hit in answer.hits
     ]
     known = {record.chunk_id for record in records}
     return records + [
-        _passage(hit, searched=True, used=False) for hit in searched if hit.chunk.id not in known
+        _passage(hit, searched=True, used=False) for hit in search_hits if hit.chunk.id not in known
     ]
 
 
@@ -297,8 +299,8 @@ def _claim(data: Mapping[str, Any]) -> Claim:
 
 
 def _read(kind: type[T], data: Mapping[str, Any]) -> T:
-    """Make a dataclass of what is known of it; JSON has lists where we have tuples."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    """Build a dataclass from its known fields, with JSON lists as tuples."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(
         **{
             name: tuple(value) if isinstance(value, list) else value
@@ -312,15 +314,15 @@ LOG = logging.getLogger("citewell.answer")
 
 
 @asynccontextmanager
-async def log_answer(threads: ThreadStore, work: AnswerRun) -> AsyncIterator[None]:
-    """Log the answer while it is made, as far as there is a store."""
-    async with AsyncExitStack() as held:
-        entry = threads.track_answer(work.log_entry())
-        await best_effort(work, held.enter_async_context(entry))
+async def log_answer(threads: ThreadStore, run: AnswerRun) -> AsyncIterator[None]:
+    """Keep an entry in the log of answers while the answer is made, if the store is available."""
+    async with AsyncExitStack() as stack:
+        entry = threads.track_answer(run.log_entry())
+        await best_effort(run, stack.enter_async_context(entry))
         yield
 
 
-async def keep(
+async def store_answer(
     threads: ThreadStore,
     answer: Answer,
     question: Question,
@@ -328,14 +330,14 @@ async def keep(
     *,
     received_at: datetime,
 ) -> None:
-    """Append a question, dated when it was sent, and its answer, dated when it was finished."""
-    asked = Message(
+    """Append the question and the answer to the thread."""
+    question_message = Message(
         id=str(uuid4()),
         role="user",
         content=answer.question,
         created_at=question.sent_at or received_at,
     )
-    said = Message(
+    answer_message = Message(
         id=answer.id,
         role="assistant",
         content=answer.text,
@@ -345,7 +347,7 @@ async def keep(
     )
     await threads.append(
         answer,
-        (asked, said),
+        (question_message, answer_message),
         owner=question.owner,
         contract=question.contract,
         start=ThreadStart(
@@ -354,12 +356,12 @@ async def keep(
     )
 
 
-async def best_effort(work: AnswerRun, call: Awaitable[T]) -> T | None:
-    """Return what the store gives; nothing if it is down, and the answer will say so."""
+async def best_effort(run: AnswerRun, call: Awaitable[T]) -> T | None:
+    """Await a call to the store; if the store is down, return `None` and add a notice."""
     try:
         return await call
     except StoreUnavailable as error:
-        if work.kept:
-            LOG.warning("answer %s is not kept: %s", work.answer_id, error.__cause__ or error)
-        work.add_notice("not_kept")
+        if run.store_available:
+            LOG.warning("cannot store answer %s: %s", run.answer_id, error.__cause__ or error)
+        run.add_notice("not_kept")
         return None

@@ -1,6 +1,6 @@
-"""What an answer would be today: its search and its checks made again, against the book as it is.
+"""Replay an answer: repeat its search and verification against the current book.
 
-The model is not asked again; what it said then is what is checked now.
+The model is not called again: its original claims are verified.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
-from citewell.answer.context import SelectedPassage, apply_answerability_gate, read_selection
+from citewell.answer.context import SelectedPassage, apply_answerability_gate, locate_selection
 from citewell.answer.record import PassageRecord, Receipt, receipt_from_message
 from citewell.conversation import AnswerEntry, Caller
 from citewell.domain import (
@@ -26,22 +26,22 @@ from citewell.errors import UnknownAnswer
 from citewell.ports import Index, Judge, Library, ThreadStore
 from citewell.retrieve.search import Searcher
 from citewell.retrieve.selection import score_selection
-from citewell.verify.claims import Piece, Quoted, split_pieces
+from citewell.verify.claims import Piece, QuotedSpan, split_pieces
 from citewell.verify.confidence import confidence_level
 from citewell.verify.grounding import check_piece, find_title
 
 SCORE_TOLERANCE = 0.01
-"""Scores nearer to each other than this count as the same."""
+"""Smaller differences count as equal."""
 MAX_QUOTE_CANDIDATES = 5
-"""How many passages with the words of a lost quote are looked at before it is called lost."""
+"""Passages to search for a quote that is no longer on its page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageChange:
-    """A passage that the search now gives differently."""
+    """A difference between the search results then and now."""
 
     kind: Literal["appeared", "vanished", "edited", "moved", "rescored"]
-    """`edited` has other words in the same place of the book; `moved` has another rank."""
+    """`edited`: the text changed; `moved`: the rank changed."""
     chunk_id: str
     chapter: str
     section: str
@@ -53,7 +53,7 @@ class PassageChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostQuote:
-    """A quote that no longer stands in the book byte for byte, and the claim it proved."""
+    """A quote that the book no longer contains verbatim, and the claim that it proved."""
 
     claim: str
     quote: str
@@ -62,7 +62,7 @@ class LostQuote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictChange:
-    """A claim that would be judged differently now."""
+    """A claim that gets another verdict now."""
 
     claim: str
     before: VerdictKind
@@ -73,7 +73,7 @@ class VerdictChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """How an answer then and the book now differ."""
+    """Differences between an answer and the current book."""
 
     id: str
     book: str
@@ -86,16 +86,16 @@ class Replay:
     level_after: ConfidenceLevel
     answered_before: bool
     answered_after: bool
-    """Whether the passages would be enough now, and still prove a claim of it."""
+    """Whether the passages now pass the gate and still prove a claim."""
 
     @property
     def revision_changed(self) -> bool:
-        """Whether the book was ingested anew since; by itself this is no difference."""
+        """Whether the book was ingested again; by itself not a difference."""
         return self.revision_before != self.revision_after
 
     @property
     def differs(self) -> bool:
-        """Whether a reader would see anything else."""
+        """Whether a reader would see any difference."""
         return (
             bool(self.passages or self.lost_quotes or self.verdicts)
             or self.level_before != self.level_after
@@ -105,30 +105,32 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _CurrentResult:
-    """What the search gives today."""
+    """The current result of the search."""
 
     hits: tuple[Hit, ...]
     used: tuple[Hit, ...]
     level: ConfidenceLevel
-    selected: SelectedPassage | None = None
+    selected_passage: SelectedPassage | None = None
 
 
 Verdicts = dict[str, tuple[VerdictKind, float]]
-"""What is found about each claim now."""
+"""Current verdict and probability by claim."""
 
 
 async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judge) -> Replay:
-    """Search and check again, and give what differs."""
+    """Search and verify again, and return the differences."""
     if receipt.searched:
-        now = await _search(receipt, index, searcher)
-        lost = await asyncio.to_thread(_lost_quotes, receipt, index, searcher, now.selected)
+        current = await _search(receipt, index, searcher)
+        lost = await asyncio.to_thread(
+            _find_lost_quotes, receipt, index, searcher, current.selected_passage
+        )
         opened = await asyncio.to_thread(_open_passages, receipt, index)
-        verdicts = _judge_claims(receipt, judge, [*now.used, *opened])
-        answered = now.level != "insufficient" and _is_proven(receipt, verdicts)
-        level = now.level if answered else "insufficient"
-        changes = tuple(_passage_changes(receipt, now.hits))
+        verdicts = _judge_claims(receipt, judge, [*current.used, *opened])
+        answered = current.level != "insufficient" and _is_proven(receipt, verdicts)
+        level = current.level if answered else "insufficient"
+        changes = tuple(_passage_changes(receipt, current.hits))
     else:
-        lost = await asyncio.to_thread(_lost_quotes, receipt, index, searcher, None)
+        lost = await asyncio.to_thread(_find_lost_quotes, receipt, index, searcher, None)
         verdicts = _judge_titles(receipt, lost)
         answered = _was_answered(receipt) and _has_current_title(receipt, verdicts)
         level = receipt.confidence.level if answered else "insufficient"
@@ -150,40 +152,40 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
 
 async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _CurrentResult:
     question = receipt.as_question()
-    selected: SelectedPassage | None = None
+    selected_passage: SelectedPassage | None = None
     if question.selected_text is None:
-        found = await searcher.search(
+        result = await searcher.search(
             index,
             question.text,
             filters=question.filters,
             top_k=question.top_k,
             conversation_context=receipt.conversation_context,
-            near=question.near,
+            current_chapter=question.near,
         )
     else:
-        selected = await read_selection(question.selected_text, index, searcher.embedder)
-        found = await score_selection(searcher, index, selected.chunk, question.text)
-    used, confidence = apply_answerability_gate(found, question)
-    return _CurrentResult(found.hits, tuple(used), confidence.level, selected)
+        selected_passage = await locate_selection(question.selected_text, index, searcher.embedder)
+        result = await score_selection(searcher, index, selected_passage.chunk, question.text)
+    used, confidence = apply_answerability_gate(result, question)
+    return _CurrentResult(result.hits, tuple(used), confidence.level, selected_passage)
 
 
 def _open_passages(receipt: Receipt, index: Index) -> list[Hit]:
-    """Return the passages that the model found or opened by itself, as the book has them now."""
+    """Return the current text of passages that the model retrieved with its tools."""
     ids = [passage.chunk_id for passage in receipt.passages if not passage.searched]
     return [Hit(chunk=c, rank=0, similarity=0.0, cosine=0.0) for c in index.read(ids)]
 
 
 def _passage_changes(receipt: Receipt, hits: Sequence[Hit]) -> Iterator[PassageChange]:
-    """Compare passages by their words: one that only stands elsewhere in the book is the same."""
+    """Compare passages by content: one that only moved within the book is unchanged."""
     before = {p.content_hash: p for p in receipt.passages if p.searched}
     after = {hit.chunk.content_hash: hit for hit in hits}
-    gone = {p.chunk_id: p for key, p in before.items() if key not in after}
+    vanished = {p.chunk_id: p for key, p in before.items() if key not in after}
     for key, hit in after.items():
-        old = before.get(key) or gone.pop(hit.chunk.id, None)
+        old = before.get(key) or vanished.pop(hit.chunk.id, None)
         kind = _change_kind(old, hit)
         if kind:
             yield _change(kind, old, hit)
-    for old in gone.values():
+    for old in vanished.values():
         yield _change("vanished", old, None)
 
 
@@ -204,12 +206,12 @@ def _change(
     old: PassageRecord | None,
     hit: Hit | None,
 ) -> PassageChange:
-    named = old or (hit.chunk if hit else None)
+    source = old or (hit.chunk if hit else None)
     return PassageChange(
         kind=kind,
         chunk_id=hit.chunk.id if hit else old.chunk_id if old else "",
-        chapter=named.chapter if named else "",
-        section=named.section if named else "",
+        chapter=source.chapter if source else "",
+        section=source.section if source else "",
         rank_before=old.rank if old else None,
         rank_after=hit.rank if hit else None,
         similarity_before=old.similarity if old else None,
@@ -218,35 +220,35 @@ def _change(
 
 
 def _judge_claims(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Verdicts:
-    """Check each claim as it was checked when it was made: in order, after the one shown last."""
-    place = {hit.chunk.id: number for number, hit in enumerate(evidence, start=1)}
+    """Verify each claim as it was verified originally: in order, after the last one shown."""
+    numbers = {hit.chunk.id: number for number, hit in enumerate(evidence, start=1)}
     verdicts: Verdicts = {}
-    before: Claim | None = None
-    made = [(claim, True) for claim in receipt.claims]
-    made += [(claim, False) for claim in receipt.withheld]
-    for claim, shown in sorted(made, key=lambda one: one[0].end):
+    previous: Claim | None = None
+    claims = [(claim, True) for claim in receipt.claims]
+    claims += [(claim, False) for claim in receipt.withheld]
+    for claim, shown in sorted(claims, key=lambda pair: pair[0].end):
         if claim.verdict != "not_a_claim":
-            cited = [place[c.chunk_id] for c in claim.citations if c.chunk_id in place]
+            cited = [numbers[c.chunk_id] for c in claim.citations if c.chunk_id in numbers]
             piece = replace(
                 _piece(claim.text),
-                marks=tuple(dict.fromkeys(cited)),
-                quoted=_quoted_places(claim, place),
+                cited=tuple(dict.fromkeys(cited)),
+                quoted_spans=_quoted_spans(claim, numbers),
             )
-            checked, _ = check_piece(piece, evidence, judge, lambda *_: "", before)
+            checked = check_piece(piece, evidence, judge, lambda *_: "", previous)
             verdicts[claim.text] = (checked.verdict, checked.probability)
             if shown and checked.verdict in (*PROVEN_VERDICTS, claim.verdict):
-                before = checked
+                previous = checked
     return verdicts
 
 
-def _quoted_places(claim: Claim, place: Mapping[str, int]) -> tuple[Quoted, ...]:
-    """Return where a claim was proven: what still stands there needs no judge."""
+def _quoted_spans(claim: Claim, numbers: Mapping[str, int]) -> tuple[QuotedSpan, ...]:
+    """Return the quotes of a claim: if they are unchanged, no judge is needed."""
     if claim.verdict not in PROVEN_VERDICTS or any(
-        c.chunk_id not in place for c in claim.citations
+        c.chunk_id not in numbers for c in claim.citations
     ):
         return ()
     return tuple(
-        Quoted(place[c.chunk_id], c.start, c.end, "heading" if c.of == "heading" else "text")
+        QuotedSpan(numbers[c.chunk_id], c.start, c.end, "heading" if c.of == "heading" else "text")
         for c in claim.citations
     )
 
@@ -267,9 +269,9 @@ def _judge_titles(receipt: Receipt, lost: Sequence[LostQuote]) -> Verdicts:
 
 
 def _has_current_title(receipt: Receipt, verdicts: Verdicts) -> bool:
-    """Whether any title that it names is still one; small talk needs none."""
-    named = [kind for kind, _ in verdicts.values()]
-    return receipt.status == "small_talk" or not named or "supported" in named
+    """Return whether a heading it names still exists; small talk names none."""
+    kinds = [kind for kind, _ in verdicts.values()]
+    return receipt.status == "small_talk" or not kinds or "supported" in kinds
 
 
 def _verdict_changes(claims: Sequence[Claim], verdicts: Verdicts) -> Iterator[VerdictChange]:
@@ -286,23 +288,23 @@ def _verdict_changes(claims: Sequence[Claim], verdicts: Verdicts) -> Iterator[Ve
 
 
 def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
-    """Whether something of the answer is still proven; of a refusal, whether it would be now."""
+    """Return whether a claim is still proven, or for a refusal, whether one is proven now."""
     claims = receipt.claims if receipt.status == "answered" else receipt.withheld
     if any(verdicts.get(claim.text, ("",))[0] == "supported" for claim in claims):
         return True
     if receipt.status == "answered":
-        # What is supported in part is shown where the operator says so.
+        # Partly supported claims were shown because of the operator's options.
         return any(verdicts.get(c.text, ("",))[0] == c.verdict == "partly" for c in claims)
-    # Nobody was asked then, so there is nothing to check: enough passages are enough.
-    return not _had_enough(receipt)
+    # If the gate refused, no claims exist: passing the gate now is enough.
+    return not _passed_gate(receipt)
 
 
-def _had_enough(receipt: Receipt) -> bool:
-    """Whether the passages were enough then, so that a refusal was the model's or the judge's."""
-    searched = (passage.similarity for passage in receipt.passages if passage.searched)
-    used = [similarity for similarity in searched if similarity >= receipt.threshold]
-    wanted = 1 if receipt.selection else receipt.top_k
-    level = confidence_level(fmean(used) if used else 0.0, len(used), wanted)
+def _passed_gate(receipt: Receipt) -> bool:
+    """Return whether the passages passed the gate, so that the model or the judge refused."""
+    similarities = (passage.similarity for passage in receipt.passages if passage.searched)
+    used = [similarity for similarity in similarities if similarity >= receipt.threshold]
+    top_k = 1 if receipt.selection else receipt.top_k
+    level = confidence_level(fmean(used) if used else 0.0, len(used), top_k)
     answerable = receipt.confidence.answerability >= receipt.least_answerability
     return answerable and level != "insufficient"
 
@@ -311,30 +313,28 @@ def _was_answered(receipt: Receipt) -> bool:
     return receipt.status in ("answered", "small_talk")
 
 
-def _lost_quotes(
-    receipt: Receipt, index: Index, searcher: Searcher, selected: SelectedPassage | None
-) -> tuple[LostQuote, ...]:
-    return tuple(_find_lost_quotes(receipt, index, searcher, selected))
-
-
 def _find_lost_quotes(
-    receipt: Receipt, index: Index, searcher: Searcher, selected: SelectedPassage | None
-) -> Iterator[LostQuote]:
+    receipt: Receipt, index: Index, searcher: Searcher, selected_passage: SelectedPassage | None
+) -> tuple[LostQuote, ...]:
+    lost: list[LostQuote] = []
     files = {passage.chunk_id: passage.source_file for passage in receipt.passages}
     pages: dict[str, Sequence[Chunk]] = {}
     for claim in receipt.claims:
         for citation in claim.citations:
             if citation.of in ("selection", "own_text"):
-                kept = _is_selection_intact(citation, selected)
+                intact = _is_selection_intact(citation, selected_passage)
             else:
                 file = files.get(citation.chunk_id, "")
                 page = pages.setdefault(file, index.page(file) if file else ())
                 nearby = (*index.read([citation.chunk_id]), *page)
-                kept = _is_quote_intact(citation, nearby) or _is_quote_intact(
+                intact = _is_quote_intact(citation, nearby) or _is_quote_intact(
                     citation, _find_quote_elsewhere(citation.quote, index, searcher)
                 )
-            if not kept:
-                yield LostQuote(claim=claim.text, quote=citation.quote, chunk_id=citation.chunk_id)
+            if not intact:
+                lost.append(
+                    LostQuote(claim=claim.text, quote=citation.quote, chunk_id=citation.chunk_id)
+                )
+    return tuple(lost)
 
 
 def _is_quote_intact(citation: Citation, chunks: Sequence[Chunk]) -> bool:
@@ -344,27 +344,26 @@ def _is_quote_intact(citation: Citation, chunks: Sequence[Chunk]) -> bool:
 
 
 def _find_quote_elsewhere(quote: str, index: Index, searcher: Searcher) -> Sequence[Chunk]:
-    """Look for a quote in the rest of the book: its passage may have gone to another page."""
+    """Return passages elsewhere in the book that could contain the quote."""
     vector = searcher.embedder.embed_query(quote)
-    ranked = index.rank(quote, vector, filters=Filters(), depth=MAX_QUOTE_CANDIDATES)
-    return index.read([identity for identity, _ in (*ranked.keyword, *ranked.dense)])
+    rankings = index.rank(quote, vector, filters=Filters(), depth=MAX_QUOTE_CANDIDATES)
+    return index.read([chunk_id for chunk_id, _ in (*rankings.keyword, *rankings.dense)])
 
 
-def _is_selection_intact(citation: Citation, selected: SelectedPassage | None) -> bool:
-    """A quote of a selection is lost if the book had it and has it no longer."""
-    if citation.of == "own_text" or selected is None:
+def _is_selection_intact(citation: Citation, selected_passage: SelectedPassage | None) -> bool:
+    if citation.of == "own_text" or selected_passage is None:
         return True
-    located = selected.located
+    located = selected_passage.located
     return located is not None and located.find(citation.start, citation.end) is not None
 
 
 class ReceiptService:
-    """Reads records of answers, and replays them."""
+    """Reads and replays stored answers."""
 
     def __init__(
         self, library: Library, searcher: Searcher, judge: Judge, threads: ThreadStore
     ) -> None:
-        """Read from `threads`; replay with the stages that answer questions."""
+        """Read from `threads`; replay with the other stages."""
         self._library = library
         self._searcher = searcher
         self._judge = judge
@@ -374,7 +373,7 @@ class ReceiptService:
         """Return the record of an answer.
 
         Raises:
-            UnknownAnswer: there is none of that id, or its conversation was deleted.
+            UnknownAnswer: it does not exist, or its conversation was deleted.
         """
         message = await self._threads.answer(answer_id, owner=owner)
         if message is None:
@@ -382,15 +381,15 @@ class ReceiptService:
         return receipt_from_message(message)
 
     async def unfinished(self, answer_id: str, *, owner: Caller = None) -> AnswerEntry | None:
-        """Return what is known of an answer that has no record yet, or never will."""
+        """Return the log entry of an answer without a record."""
         return await self._threads.unfinished(answer_id, owner=owner)
 
     async def replay(self, answer_id: str, *, owner: Caller = None) -> Replay:
-        """Search and check again for an answer, against the book as it is now.
+        """Search and verify again for an answer, against the current book.
 
         Raises:
-            UnknownAnswer: there is none of that id, or its conversation was deleted.
-            UnknownBook: its book is gone.
+            UnknownAnswer: it does not exist, or its conversation was deleted.
+            UnknownBook: its book no longer exists.
         """
         receipt = await self.read(answer_id, owner=owner)
         index = await asyncio.to_thread(self._library.open, receipt.book)

@@ -1,4 +1,4 @@
-"""The answer to a question about how the book is built, from its stored contents alone."""
+"""Replies made without a model: the table of contents, small talk, refusals and disclaimers."""
 
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -15,23 +15,23 @@ from citewell.questions.toc_questions import (
     LocationQuestion,
     TocQuestion,
     UnknownChapterQuestion,
-    place_to_summarise,
+    section_to_summarize,
 )
 from citewell.text.plain_text import INVISIBLE
 from citewell.text.sanitize import sanitize_markdown
 from citewell.text.terms import terms, words
-from citewell.verify.confidence import MEDIUM_AVERAGE
+from citewell.verify.confidence import MEDIUM_AVERAGE_SIMILARITY
 from citewell.verify.safety import is_injected_instruction
 
 TOC_MODEL_NAME = "contents"
-"""Who wrote such an answer, where others have the name of their model."""
+"""Stands in for the model name in answers from the table of contents."""
 MAX_LINES = 60
-"""How many headings an answer names."""
+"""Maximum number of headings in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence or line of such an answer, and the headings whose titles it quotes."""
+    """A sentence or line of a reply, and the headings that it quotes."""
 
     text: str
     headings: tuple[Heading, ...]
@@ -39,20 +39,20 @@ class Statement:
 
 
 def answer_from_toc(question: TocQuestion, contents: Contents) -> list[Statement]:
-    """Return what the contents say."""
+    """Answer from the table of contents."""
     match question:
         case ListQuestion(kind, count_only):
-            listed = _list_parts if kind == "part" else _list_chapters
-            return list(listed(contents, count_only=count_only))
-        case CoverageQuestion(places):
-            return [said for place in places for said in _describe_sections(place)]
+            list_headings = _list_parts if kind == "part" else _list_chapters
+            return list(list_headings(contents, count_only=count_only))
+        case CoverageQuestion(entries):
+            return [line for entry in entries for line in _describe_sections(entry)]
         case UnknownChapterQuestion(number):
             chapters = _chapters(contents)
             return [_span(f"The book has no chapter {number}; it has", chapters, "chapter", ".")]
-        case AdjacentQuestion(places, side):
-            return [_describe_neighbour(place, side) for place in places]
-        case LocationQuestion(place):
-            return [_describe_location(place)]
+        case AdjacentQuestion(entries, side):
+            return [_describe_neighbour(entry, side) for entry in entries]
+        case LocationQuestion(entry):
+            return [_describe_location(entry)]
 
 
 def _chapters(contents: Contents) -> list[Heading]:
@@ -72,17 +72,17 @@ def _list_chapters(contents: Contents, *, count_only: bool) -> Iterator[Statemen
         else ":"
     )
     yield _span("The book has", chapters, "chapter", cut)
-    inside = False
+    in_part = False
     for heading in contents.headings:
-        own = [page for page in heading.children or () if page in shown]
-        if heading.kind == "part" and own:
+        pages = [page for page in heading.children or () if page in shown]
+        if heading.kind == "part" and pages:
             yield Statement(heading.title, (heading,), "\n\n")
-            yield from _lines(own)
-            inside = True
+            yield from _lines(pages)
+            in_part = True
         elif heading in shown:
             (line,) = _lines([heading])
-            yield line if not inside else Statement(line.text, line.headings, f"\n{line.lead}")
-            inside = False
+            yield line if not in_part else Statement(line.text, line.headings, f"\n{line.lead}")
+            in_part = False
 
 
 def _list_parts(contents: Contents, *, count_only: bool) -> Iterator[Statement]:
@@ -92,42 +92,42 @@ def _list_parts(contents: Contents, *, count_only: bool) -> Iterator[Statement]:
         yield from _lines(parts[:MAX_LINES])
 
 
-def _describe_sections(place: TocEntry) -> Iterator[Statement]:
-    heading = place.heading
-    below = heading.children
+def _describe_sections(entry: TocEntry) -> Iterator[Statement]:
+    heading = entry.heading
+    children = heading.children
     unit = "chapter" if heading.kind == "part" else "section"
     name = (
         f"Chapter {heading.number} is “{heading.title}”" if heading.number else f"“{heading.title}”"
     )
     verb = "with" if heading.number else "has"
-    if not below:
+    if not children:
         yield Statement(f"{name} {verb} no {unit}s of its own.", (heading,))
         return
-    count = f"{len(below)} {unit}{'s' if len(below) > 1 else ''}"
-    shown = "" if len(below) <= MAX_LINES else f", of which the first {MAX_LINES} are"
-    yield Statement(f"{name} {verb} {count}{shown}:", (heading,))
-    yield from _lines(below[:MAX_LINES])
+    count = f"{len(children)} {unit}{'s' if len(children) > 1 else ''}"
+    cut = "" if len(children) <= MAX_LINES else f", of which the first {MAX_LINES} are"
+    yield Statement(f"{name} {verb} {count}{cut}:", (heading,))
+    yield from _lines(children[:MAX_LINES])
 
 
-def _describe_neighbour(place: TocEntry, side: str) -> Statement:
-    heading = place.heading
-    other = place.after if side == "after" else place.before
+def _describe_neighbour(entry: TocEntry, side: str) -> Statement:
+    heading = entry.heading
+    other = entry.next if side == "after" else entry.previous
     if other:
         return Statement(
             f"{side.capitalize()} “{heading.title}” comes “{other.title}”.", (heading, other)
         )
     edge = "last" if side == "after" else "first"
-    if heading.kind == "section" and place.above:
-        around = place.above[-1]
+    if heading.kind == "section" and entry.ancestors:
+        parent = entry.ancestors[-1]
         return Statement(
-            f"“{heading.title}” is the {edge} section of “{around.title}”.", (heading, around)
+            f"“{heading.title}” is the {edge} section of “{parent.title}”.", (heading, parent)
         )
     unit = "part" if heading.kind == "part" else "page"
     return Statement(f"“{heading.title}” is the {edge} {unit} of the book.", (heading,))
 
 
-def _describe_location(place: TocEntry) -> Statement:
-    heading, chapter = place.heading, place.chapter
+def _describe_location(entry: TocEntry) -> Statement:
+    heading, chapter = entry.heading, entry.chapter
     if chapter is None:
         number = f", chapter {heading.number} of the book" if heading.number else ""
         return Statement(f"“{heading.title}” is a page of its own{number}.", (heading,))
@@ -146,13 +146,14 @@ def _span(lead: str, headings: Sequence[Heading], unit: str, end: str) -> Statem
 
 
 def _lines(headings: Sequence[Heading]) -> Iterator[Statement]:
-    for place, heading in enumerate(headings):
-        mark = f"{heading.number}. " if heading.number else "- "
-        yield Statement(heading.title, (heading,), f"\n\n{mark}" if place == 0 else f"\n{mark}")
+    for index, heading in enumerate(headings):
+        bullet = f"{heading.number}. " if heading.number else "- "
+        newline = "\n\n" if index == 0 else "\n"
+        yield Statement(heading.title, (heading,), newline + bullet)
 
 
 SMALL_TALK_MODEL_NAME = "small talk"
-"""Who wrote such an answer, where others have the name of their model."""
+"""Stands in for the model name in replies to small talk."""
 MAX_SUGGESTED_CHAPTERS = 3
 _SMALL_TALK_REPLIES: dict[SmallTalkKind, str] = {
     "greeting": "Hello! Ask me about “{title}”: I answer with sentences quoted from it.",
@@ -173,36 +174,36 @@ _SMALL_TALK_REPLIES: dict[SmallTalkKind, str] = {
     "assent": "Good. Ask me more about “{title}” whenever you like.",
     "parting": "Goodbye, and enjoy “{title}”!",
 }
-_WITH_STARTERS = ("greeting", "identity", "abilities", "nothing", "insult")
+_KINDS_WITH_SUGGESTIONS = ("greeting", "identity", "abilities", "nothing", "insult")
 
 
-def reply_to_small_talk(talk: SmallTalkKind, title: str, contents: Contents) -> list[Statement]:
-    """Return something friendly, and chapters to begin with; it comes from no passage."""
-    told = [Statement(_SMALL_TALK_REPLIES[talk].format(title=title), ())]
-    starters = suggest_chapters(contents) if talk in _WITH_STARTERS else []
-    # Nobody has checked the titles: one that gives orders is not passed on.
-    starters = [one for one in starters if not is_injected_instruction(one.title)]
-    return [*told, _suggest(starters)] if starters else told
+def reply_to_small_talk(kind: SmallTalkKind, title: str, contents: Contents) -> list[Statement]:
+    """Return a friendly reply, for some kinds with chapters to start with."""
+    reply = [Statement(_SMALL_TALK_REPLIES[kind].format(title=title), ())]
+    chapters = suggest_chapters(contents) if kind in _KINDS_WITH_SUGGESTIONS else []
+    # Titles are untrusted: one may contain an injected instruction.
+    chapters = [one for one in chapters if not is_injected_instruction(one.title)]
+    return [*reply, _suggest(chapters)] if chapters else reply
 
 
 def suggest_chapters(contents: Contents) -> list[Heading]:
-    """Return a few chapters from all over the book."""
+    """Return a few chapters, spread over the book."""
     pages = pages_of(contents)
     chapters = [page for page in pages if page.kind == "chapter"] or list(pages)
     step = max(1.0, len(chapters) / MAX_SUGGESTED_CHAPTERS)
     return [chapters[int(n * step)] for n in range(min(MAX_SUGGESTED_CHAPTERS, len(chapters)))]
 
 
-def _suggest(starters: Sequence[Heading]) -> Statement:
-    named = [f"“{sanitize_markdown(heading.title)}”" for heading in starters]
-    listed = f"{', '.join(named[:-1])} or {named[-1]}" if named[1:] else named[0]
-    return Statement(f"You could begin with {listed}.", ())
+def _suggest(chapters: Sequence[Heading]) -> Statement:
+    titles = [f"“{sanitize_markdown(heading.title)}”" for heading in chapters]
+    enumeration = f"{', '.join(titles[:-1])} or {titles[-1]}" if titles[1:] else titles[0]
+    return Statement(f"You could begin with {enumeration}.", ())
 
 
-MAX_SHOWN, MAX_NAMED = 120, 3
-FAR_ANSWERABILITY, FAR_SIMILARITY = 0.3, 0.7
-"""Below both, nothing near the subject was found."""
-_UNPROVEN: dict[VerdictKind, str] = {
+MAX_QUOTED_CHARS, MAX_MISSING_TERMS = 120, 3
+OFF_SUBJECT_ANSWERABILITY, OFF_SUBJECT_SIMILARITY = 0.3, 0.7
+"""Below both, the question is off the book's subject."""
+_WARNINGS: dict[VerdictKind, str] = {
     "partly": "[supported only in part]",
     "unsupported": "[not supported by {source}]",
     "contradicted": "[contradicted by {source}]",
@@ -210,96 +211,93 @@ _UNPROVEN: dict[VerdictKind, str] = {
 NOT_FOUND = "I couldn't find that in the book."
 NO_DIRECT_ANSWER = "I couldn't find a direct answer in the book."
 REFUSALS = (NOT_FOUND, NO_DIRECT_ANSWER)
-"""How the endings begin that a search came before."""
+"""First sentences of the refusals after a search."""
 PARTIAL_ANSWER_NOTE = "The book covers this only partly. Here's the closest it gets."
 PARTIAL_SELECTION_NOTE = "The selected text covers this only partly. Here's the closest it gets."
 FEW_PASSAGES_NOTES = {
     1: "I found only one passage on this.",
     2: "I found only two passages on this.",
 }
-"""What stands before an answer that rests on so few passages."""
-
+"""Disclaimers by number of passages."""
 TRUNCATED_NOTE = "The answer breaks off here: the model did not finish it."
 
 
 def warning(verdict: VerdictKind, *, selected: bool) -> str:
-    """Return what stands behind a claim that is shown although the source does not support it."""
+    """Return the warning after a claim that is shown without full support."""
     source = "the selected text" if selected else "the book"
-    return _UNPROVEN.get(verdict, "").format(source=source)
+    return _WARNINGS.get(verdict, "").format(source=source)
 
 
 def disclaimer(confidence: Confidence, *, selected: bool) -> str:
-    """Return what an answer of level `low` begins with: what is known about why it is low."""
+    """Return the disclaimer before an answer of low confidence."""
     if selected:
         return PARTIAL_SELECTION_NOTE
-    close = confidence.average_similarity >= MEDIUM_AVERAGE
-    return (
-        FEW_PASSAGES_NOTES.get(confidence.num_chunks, PARTIAL_ANSWER_NOTE)
-        if close
-        else PARTIAL_ANSWER_NOTE
-    )
+    if confidence.average_similarity < MEDIUM_AVERAGE_SIMILARITY:
+        return PARTIAL_ANSWER_NOTE
+    return FEW_PASSAGES_NOTES.get(confidence.num_chunks, PARTIAL_ANSWER_NOTE)
 
 
-def selection_refusal(lacks: Sequence[str]) -> str:
-    """Return that the selection does not hold the answer, what it lacks, and the book's offer."""
-    missing = ", ".join(f"“{word[:MAX_SHOWN]}”" for word in lacks[:5])
-    lack = f" It doesn't mention {missing}." if missing else ""
-    return f"The selected text doesn't answer that.{lack} Search the whole book?"
+def selection_refusal(missing_terms: Sequence[str]) -> str:
+    """Return a refusal that names the terms missing from the selection."""
+    missing = ", ".join(f"“{word[:MAX_QUOTED_CHARS]}”" for word in missing_terms[:5])
+    reason = f" It doesn't mention {missing}." if missing else ""
+    return f"The selected text doesn't answer that.{reason} Search the whole book?"
 
 
 def is_off_subject(nearest: Sequence[Hit], answerability: float) -> bool:
-    """Whether neither the nearest passages nor their sentences are about what is asked."""
+    """Return whether nothing that was found is about the question."""
     best = max((hit.similarity for hit in nearest), default=0.0)
-    return answerability < FAR_ANSWERABILITY and best < FAR_SIMILARITY
+    return answerability < OFF_SUBJECT_ANSWERABILITY and best < OFF_SUBJECT_SIMILARITY
 
 
 def not_found_reply(question: str, known: Container[str], *, filtered: bool = False) -> str:
-    """Return that nothing near was found, and what of the subject the book never mentions.
+    """Return a refusal that names the terms of the question that the book never mentions.
 
-    `known` are the terms of the book; what a filter leaves of it may lack more.
+    `known` are the terms of the book. With a filter, no terms are named, since the part of the
+    book that was searched may lack others.
     """
     if filtered:
         return "I couldn't find that in the part of the book you chose."
-    missing = [f"“{quote_question(one)}”" for one in unmentioned(question, known)][:MAX_NAMED]
+    missing = [f"“{quote_question(one)}”" for one in unmentioned(question, known)][
+        :MAX_MISSING_TERMS
+    ]
     return f"{NOT_FOUND} It doesn't mention {' or '.join(missing)}." if missing else NOT_FOUND
 
 
 def unmentioned(question: str, known: Container[str]) -> list[str]:
-    """Return the names and words of a question's subject that the book never uses."""
-    found: list[list[str]] = [[]]
+    """Return the words and phrases of a question's topic that the book never uses."""
+    runs: list[list[str]] = [[]]
     for word in words(parse_question(question).topic or question):
-        said = terms(word)
-        if said and not any(term in known for term in said):
-            found[-1].append(word)
-        elif found[-1]:
-            found.append([])
-    return list(dict.fromkeys(" ".join(run) for run in found if run))
+        word_terms = terms(word)
+        if word_terms and not any(term in known for term in word_terms):
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    return list(dict.fromkeys(" ".join(run) for run in runs if run))
 
 
 def closest_section_reply(nearest: Sequence[Hit]) -> str:
-    """Return that no sentence answers, and where to read on."""
-    places = (
-        place for hit in nearest if not is_injected_instruction(place := section_name(hit.chunk))
-    )
-    place = next(places, "")
-    return f"{NO_DIRECT_ANSWER} The closest section is “{place}”." if place else NO_DIRECT_ANSWER
+    """Return a refusal that names the closest section."""
+    names = (section_name(hit.chunk) for hit in nearest)
+    name = next((name for name in names if not is_injected_instruction(name)), "")
+    return f"{NO_DIRECT_ANSWER} The closest section is “{name}”." if name else NO_DIRECT_ANSWER
 
 
 def quote_question(question: str) -> str:
-    """Return a question as it is repeated to who asked it: short, and leading nowhere."""
-    return _cut(" ".join(sanitize_markdown(INVISIBLE.sub("", question)).split()))
+    """Return a question for quotation in a reply: sanitized and truncated."""
+    return _truncate(" ".join(sanitize_markdown(INVISIBLE.sub("", question)).split()))
 
 
 def section_name(chunk: Chunk) -> str:
-    """Return the chapter and section of a passage, as they are told to a reader."""
+    """Return the sanitized chapter and section of a passage."""
     return sanitize_markdown(" › ".join(dict.fromkeys((chunk.chapter, chunk.section))))
 
 
-def _cut(text: str) -> str:
-    if len(text) <= MAX_SHOWN:
+def _truncate(text: str) -> str:
+    if len(text) <= MAX_QUOTED_CHARS:
         return text
-    short = text[: MAX_SHOWN - 1]
-    # Half an address would not be code any more.
+    short = text[: MAX_QUOTED_CHARS - 1]
+    # Do not cut inside inline code.
     return (short[: short.rfind("`")].rstrip() if short.count("`") % 2 else short) + "…"
 
 
@@ -317,47 +315,47 @@ _OPINION = re.compile(r"\bwhat do you think\b|\byour (?:own )?(?:opinion|favou?r
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedReply:
-    """What is said instead of an answer, and the passages that it points to."""
+    """The refusal of a request, and the chunks it points to."""
 
     text: str
-    passages: tuple[str, ...] = ()
+    chunk_ids: tuple[str, ...] = ()
 
 
 def unsupported_reply(text: str, contents: Contents) -> UnsupportedReply | None:
-    """Return what to say to a request that cannot be met by quoting; nothing for a question."""
-    asked = " ".join(text.split())
-    if place := place_to_summarise(asked, contents):
-        return _point_to_summary(place)
-    if _EXERCISES.match(asked):
+    """Return the refusal of a request that quotes cannot meet; `None` for a question."""
+    request = " ".join(text.split())
+    if entry := section_to_summarize(request, contents):
+        return _point_to_summary(entry)
+    if _EXERCISES.match(request):
         return UnsupportedReply(
             "I can't write exercises. I can quote what the book says about a topic."
         )
-    if _OPINION.search(asked):
+    if _OPINION.search(request):
         return UnsupportedReply(
             "I don't have opinions. I can quote what the book says about a topic."
         )
     return None
 
 
-def _point_to_summary(place: TocEntry) -> UnsupportedReply:
-    # Of this place itself: a chapter's summary does not sum up its part.
-    summary = next((one for one in place.heading.children if _is_summary(one)), None)
-    said = "I quote the book rather than summarize it."
+def _point_to_summary(entry: TocEntry) -> UnsupportedReply:
+    # Direct children only: the summary of a chapter does not summarize its part.
+    summary = next((one for one in entry.heading.children if _is_summary(one)), None)
+    reply = "I quote the book rather than summarize it."
     if summary is None:
         return UnsupportedReply(
-            f"{said} The section to read is {_named(place.heading)}.", _ids(place.heading)
+            f"{reply} The section to read is {_path(entry.heading)}.", _chunk_ids(entry.heading)
         )
-    named = _named(place.heading, summary)
-    return UnsupportedReply(f"{said} Its own summary is {named}.", _ids(summary))
+    path = _path(entry.heading, summary)
+    return UnsupportedReply(f"{reply} Its own summary is {path}.", _chunk_ids(summary))
 
 
 def _is_summary(heading: Heading) -> bool:
     return heading.kind == "section" and bool(_SUMMARY.fullmatch(heading.title))
 
 
-def _named(*headings: Heading) -> str:
+def _path(*headings: Heading) -> str:
     return f"“{sanitize_markdown(' › '.join(one.title for one in headings))}”"
 
 
-def _ids(heading: Heading) -> tuple[str, ...]:
-    return tuple(identity for one in heading.walk() for identity in one.chunks)
+def _chunk_ids(heading: Heading) -> tuple[str, ...]:
+    return tuple(chunk_id for one in heading.walk() for chunk_id in one.chunks)

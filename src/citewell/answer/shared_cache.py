@@ -1,8 +1,7 @@
-"""Answers that all processes of a service remember together, in Redis.
+"""An answer cache in Redis, shared by all processes of a service.
 
-A question that is being answered is claimed there; who asks the same elsewhere waits for the answer
-instead of making it a second time. A claim is held only while its process lives, and without Redis
-each process remembers for itself.
+A process that answers a question holds a lease on it; other processes wait for the answer instead
+of making it again. If Redis is down, each process caches for itself.
 """
 
 import asyncio
@@ -27,34 +26,34 @@ LOG = logging.getLogger("citewell.answer")
 EVENT_TYPES: tuple[type[Any], ...] = (Started, Retrieved, Sentence, Withheld, Done)
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 LEASE = 5.0
-"""Seconds for which a question stays claimed after the last sign of life."""
-POLL = 0.1
+"""Seconds until a lease expires that is not renewed."""
+POLL_INTERVAL = 0.1
 RETRY_PAUSE = 5.0
-"""For so many seconds a Redis that failed is left alone."""
+"""Seconds without calls after Redis failed."""
 RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end"
 
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer:
-    """An answer with all that was said on the way to it."""
+    """An answer with its events."""
 
     events: tuple[Event, ...]
     record: dict[str, Any]
-    """What was stored with it."""
+    """The stored record of the answer."""
     made_at: float = field(default_factory=time)
-    """In seconds since 1970: the processes need not be on one machine."""
+    """Unix time, comparable between hosts."""
 
 
 class SharedAnswerCache:
-    """What is remembered for all processes; every call may find that Redis is not there."""
+    """The shared cache; calls have no effect while Redis is down."""
 
     def __init__(
-        self, url: str, *, timeout: float, keep: float, clock: Callable[[], float] = monotonic
+        self, url: str, *, timeout: float, ttl: float, clock: Callable[[], float] = monotonic
     ) -> None:
-        """Use the Redis at `url`, keeping answers for so many seconds; nothing is opened yet.
+        """Use the Redis at `url`, without connecting yet; answers expire after `ttl` seconds.
 
         Raises:
-            BadSettings: the URL cannot be used, or the client is not installed.
+            BadSettings: the URL is invalid, or the Redis client is not installed.
         """
         try:
             from redis.asyncio import Redis
@@ -70,12 +69,12 @@ class SharedAnswerCache:
             raise BadSettings(f"CITEWELL_REDIS_URL cannot be used: {error}.") from error
         self._worker_id = str(uuid4())
         self._scope = ""
-        self._keep = keep
+        self._ttl = ttl
         self._clock = clock
         self._down_until = float("-inf")
 
     def with_scope(self, scope: str) -> Self:
-        """Return the same for answers that depend on more than their key says, all of `scope`."""
+        """Return the same cache with `scope` as a part of every key."""
         scoped = copy(self)
         scoped._scope = scope
         return scoped
@@ -85,49 +84,48 @@ class SharedAnswerCache:
         await self._redis.aclose()
 
     async def find(self, key: object) -> CachedAnswer | None:
-        """Return an answer that some process made."""
-        said = await self._call_redis(self._redis.get, self._redis_key("answer", key))
-        return _decode(said) if isinstance(said, bytes) else None
+        """Return a cached answer."""
+        data = await self._call_redis(self._redis.get, self._redis_key("answer", key))
+        return _decode(data) if isinstance(data, bytes) else None
 
-    async def keep(self, key: object, made: CachedAnswer) -> None:
-        """Remember an answer for all."""
+    async def put(self, key: object, answer: CachedAnswer) -> None:
+        """Cache an answer."""
         name = self._redis_key("answer", key)
-        await self._call_redis(self._redis.set, name, _encode(made), ex=max(1, round(self._keep)))
+        await self._call_redis(self._redis.set, name, _encode(answer), ex=max(1, round(self._ttl)))
 
-    async def get_or_claim(self, key: object) -> CachedAnswer | None:
-        """Return an answer, waiting for one that is being made; `None` lets the caller make it."""
+    async def get_or_acquire_lease(self, key: object) -> CachedAnswer | None:
+        """Return an answer, waiting for one in progress; `None` after acquiring the lease."""
         while True:
-            if made := await self.find(key):
-                return made
-            if await self._claim(key):
+            if answer := await self.find(key):
+                return answer
+            if await self._acquire_lease(key):
                 return None
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(POLL_INTERVAL)
 
     @asynccontextmanager
     async def hold_lease(self, key: object) -> AsyncIterator[None]:
-        """Show signs of life while a claimed question is answered, and then let go of it."""
-        beating = asyncio.create_task(self._renew_lease(key))
+        """Renew an acquired lease, and release it at the end."""
+        renewal = asyncio.create_task(self._renew_lease(key))
         try:
             yield
         finally:
-            beating.cancel()
+            renewal.cancel()
             with suppress(asyncio.CancelledError):
-                await beating
+                await renewal
             await self._call_redis(
                 self._redis.eval, RELEASE, 1, self._redis_key("claim", key), self._worker_id
             )
 
-    async def _claim(self, key: object) -> bool:
-        lease = round(1000 * LEASE)
-        claimed = await self._call_redis(
+    async def _acquire_lease(self, key: object) -> bool:
+        acquired = await self._call_redis(
             self._redis.set,
             self._redis_key("claim", key),
             self._worker_id,
             nx=True,
-            px=lease,
-            otherwise=True,
+            px=round(1000 * LEASE),
+            default=True,
         )
-        return bool(claimed)
+        return bool(acquired)
 
     async def _renew_lease(self, key: object) -> None:
         while True:
@@ -136,24 +134,24 @@ class SharedAnswerCache:
                 self._redis.pexpire, self._redis_key("claim", key), round(1000 * LEASE)
             )
 
-    def _redis_key(self, what: str, key: object) -> str:
-        said = f"{__version__}\n{self._scope}\n".encode() + _adapter(type(key)).dump_json(key)
-        return f"citewell:{what}:{hashlib.sha256(said).hexdigest()}"
+    def _redis_key(self, kind: str, key: object) -> str:
+        data = f"{__version__}\n{self._scope}\n".encode() + _adapter(type(key)).dump_json(key)
+        return f"citewell:{kind}:{hashlib.sha256(data).hexdigest()}"
 
     async def _call_redis(
-        self, call: Callable[..., Any], *given: Any, otherwise: Any = None, **more: Any
+        self, call: Callable[..., Any], *args: Any, default: Any = None, **kwargs: Any
     ) -> Any:
-        """Return what Redis says; `otherwise`, while it says nothing."""
+        """Call Redis; return `default` while it is down."""
         from redis.exceptions import RedisError
 
         if self._clock() < self._down_until:
-            return otherwise
+            return default
         try:
-            return await call(*given, **more)
+            return await call(*args, **kwargs)
         except (RedisError, OSError) as error:
-            LOG.warning("Redis does not answer, each process remembers for itself: %s", error)
+            LOG.warning("Redis is unavailable, each process caches for itself: %s", error)
             self._down_until = self._clock() + RETRY_PAUSE
-            return otherwise
+            return default
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
@@ -162,23 +160,23 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return _ADAPTERS[kind]
 
 
-def _encode(made: CachedAnswer) -> bytes:
+def _encode(answer: CachedAnswer) -> bytes:
     events = [
         [type(event).__name__, _adapter(type(event)).dump_python(event, mode="json")]
-        for event in made.events
+        for event in answer.events
     ]
-    said = {"events": events, "record": made.record, "made_at": made.made_at}
-    return json.dumps(said, ensure_ascii=False).encode()
+    data = {"events": events, "record": answer.record, "made_at": answer.made_at}
+    return json.dumps(data, ensure_ascii=False).encode()
 
 
-def _decode(said: bytes) -> CachedAnswer | None:
-    kinds = {kind.__name__: kind for kind in EVENT_TYPES}
+def _decode(encoded: bytes) -> CachedAnswer | None:
+    types = {one.__name__: one for one in EVENT_TYPES}
     try:
-        data = json.loads(said)
+        data = json.loads(encoded)
         events = tuple(
-            _adapter(kinds[name]).validate_python(event, strict=False)
+            _adapter(types[name]).validate_python(event, strict=False)
             for name, event in data["events"]
         )
         return CachedAnswer(events, data["record"], data["made_at"])
     except (ValueError, KeyError, TypeError, ValidationError):
-        return None  # of another version, perhaps
+        return None  # written by another version

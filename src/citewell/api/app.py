@@ -107,7 +107,7 @@ def create_app(
 
 def wrap_answerer(services: Services, answerer: Answerer) -> Answerer:
     """Have an answerer observed, and keep to the rules of each contract's conversations."""
-    observed = ObservedAnswerer(answerer, words=services.settings.log.questions)
+    observed = ObservedAnswerer(answerer, log_text=services.settings.log.questions)
     return SessionAnswerer(observed, services.threads)
 
 

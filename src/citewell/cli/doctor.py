@@ -192,7 +192,7 @@ def _model(settings: Settings) -> str:
 
     async def look_at_all() -> str:
         try:
-            said = "; then ".join([await look(writer) for writer in writers.each])
+            said = "; then ".join([await look(writer) for writer in writers.models])
         finally:
             await writers.close()
         if writers.missing:

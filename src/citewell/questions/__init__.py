@@ -1,1 +1,1 @@
-"""What a question means before anything is searched."""
+"""Question analysis, before the search."""

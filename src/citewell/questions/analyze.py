@@ -1,4 +1,4 @@
-"""What a message is, before anything is searched: talk, another language, or a question."""
+"""Question analysis before the search: small talk, language, and spelling."""
 
 import re
 import tomllib
@@ -13,9 +13,9 @@ from citewell.text.terms import STOPWORDS, TermStatistics, stem, terms
 from citewell.text.vocabulary import Vocabulary, is_english
 
 COMMON_TERM_SHARE = 0.02
-"""A word in this share of the passages belongs to the book's language."""
-LEAST_WORDS = 2
-"""How many small words of a language a question in Latin letters must have."""
+"""Words in this share of the passages belong to the language of the book."""
+MIN_FUNCTION_WORDS = 2
+"""Function words that identify a language in Latin script."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NOT_LATIN = "\u0370-\u1fff\u3040-\uffff"
 _NEVER = "(?!)"
@@ -28,16 +28,16 @@ _END = r"\s*[?？؟।.]*\s*"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What tells a language from English, and how it says that the book is in English."""
+    """How to recognize a language, and its notice that the book is in English."""
 
     name: str
     notice: str
     words: frozenset[str]
-    """Small words in Latin letters."""
+    """Function words in Latin script."""
     letters: re.Pattern[str]
-    """Letters that English does not have."""
-    defines: re.Pattern[str]
-    """“What is X?”"""
+    """Letters that English does not use."""
+    definition_question: re.Pattern[str]
+    """“What is X?” in this language."""
 
 
 @cache
@@ -48,39 +48,43 @@ def _languages() -> tuple[Language, ...]:
 
 def _language(one: dict[str, str]) -> Language:
     letters = one.get("letters")
-    defines = one.get("defines", _NEVER)
-    for mark, topic in _TOPICS.items():
-        defines = defines.replace(mark, topic)
+    definition_question = one.get("defines", _NEVER)
+    for placeholder, topic in _TOPICS.items():
+        definition_question = definition_question.replace(placeholder, topic)
     return Language(
         name=one["name"],
         notice=one.get("notice", ""),
         words=frozenset(one.get("words", "").split()),
-        # One letter alone may be a symbol.
+        # A single letter may be a symbol.
         letters=re.compile(rf"[{letters}]\w*[{_NOT_LATIN}]" if letters else _NEVER),
-        defines=re.compile(f"{defines}{_END}", re.I),
+        definition_question=re.compile(f"{definition_question}{_END}", re.I),
     )
 
 
 def foreign_language(question: str, statistics: TermStatistics) -> Language | None:
-    """Return the language of a question that is not in the book's; nothing where in doubt."""
+    """Return the language of a question that is not in English; `None` if in doubt."""
     words = [word.lower() for word in _LETTERS.findall(question)]
     english = sum(word in STOPWORDS for word in words)
     for language in _languages():
-        # An English question may ask about a foreign word.
+        # English questions can contain foreign words.
         if language.letters.search(question) and not english:
-            told = [word for word in words if not word.isascii()]
-            return None if _is_of_book(told, statistics) else language
+            foreign = [word for word in words if not word.isascii()]
+            return None if _are_book_words(foreign, statistics) else language
     best = max(_languages(), key=lambda one: sum(word in one.words for word in words))
-    told = [word for word in words if word in best.words]
-    enough = 1 if best.defines.fullmatch(question.strip()) else LEAST_WORDS
-    only = [word for word in told if word not in STOPWORDS]
-    if len(told) < enough or len(told) <= english or not only or _is_of_book(only, statistics):
+    function_words = [word for word in words if word in best.words]
+    required = 1 if best.definition_question.fullmatch(question.strip()) else MIN_FUNCTION_WORDS
+    unambiguous = [word for word in function_words if word not in STOPWORDS]
+    if (
+        len(function_words) < max(required, english + 1)
+        or not unambiguous
+        or _are_book_words(unambiguous, statistics)
+    ):
         return None
     return best
 
 
-def _is_of_book(words: list[str], statistics: TermStatistics) -> bool:
-    """Whether the book itself uses these words, so that it is not in English, or not only."""
+def _are_book_words(words: list[str], statistics: TermStatistics) -> bool:
+    """Return whether the book uses these words, so that it is not only in English."""
     common = COMMON_TERM_SHARE * statistics.documents
     used = sum(statistics.frequency.get(stem(word), 0) > common for word in words)
     return 2 * used > len(words)
@@ -89,19 +93,19 @@ def _is_of_book(words: list[str], statistics: TermStatistics) -> bool:
 def translate_definition_question(
     question: str, language: Language, statistics: TermStatistics
 ) -> str | None:
-    """Return “What is X?” for a question that asks just that about something the book names.
+    """Return “What is X?” for a definition question about a term of the book.
 
-    Anything else would have to be translated, and a guess might answer what was not asked.
+    Other questions are not translated, since a wrong guess could answer another question.
     """
-    found = language.defines.fullmatch(question.strip())
-    named = terms(found["topic"]) if found else ()
-    if found and named and all(term in statistics.frequency for term in named):
-        return f"What is {found['topic'].strip()}?"
+    match = language.definition_question.fullmatch(question.strip())
+    topic_terms = terms(match["topic"]) if match else ()
+    if match and topic_terms and all(term in statistics.frequency for term in topic_terms):
+        return f"What is {match['topic'].strip()}?"
     return None
 
 
 def language_notice(language: Language) -> str:
-    """Return a notice in both languages that the book is in English."""
+    """Return the notice that the book is in English, in both languages."""
     if not language.notice:
         return "The book is in English, and I can only read questions in English."
     english = "The book is in English; please ask your question in English."
@@ -109,32 +113,32 @@ def language_notice(language: Language) -> str:
 
 
 SHORT, LONG = 6, 9
-"""Below the first length only swapped, doubled and missing letters are slips, for many short words
-are one letter apart; from the second length on, two slips may be in one word."""
+"""Below the first length, a substituted letter is no typo, since many short words differ by one
+letter; from the second length on, a word may have two typos."""
 _SPELLED_WORD = re.compile(r"(?<![\w/.`@#-])[^\W\d_]{4,}(?![\w/`@(-]|\.\w)")
 _CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
 _SPELLINGS = (("iz", "is"), ("yz", "ys"), ("or", "our"), ("er", "re"), ("l", "ll"), ("og", "ogue"))
-"""American and British."""
+"""American and British variants."""
 
 
 def correct_spelling(question: str, vocabulary: Vocabulary, statistics: TermStatistics) -> str:
-    """Return the question with words the book does not know as the book spells them.
+    """Return the question with typos corrected to words of the book.
 
-    Only words that are no English ones either, and are not written as names and identifiers are.
+    Known English words, names and identifiers are left unchanged.
     """
     if not vocabulary.words:
         return question
-    kept = [found.span() for found in _CODE.finditer(question)]
+    quoted_spans = [match.span() for match in _CODE.finditer(question)]
 
-    def put_right(found: re.Match[str]) -> str:
-        word = found[0]
-        quoted = any(start <= found.start() < end for start, end in kept)
-        if quoted or not _may_be_typo(word, first=not question[: found.start()].strip()):
+    def correct(match: re.Match[str]) -> str:
+        word = match[0]
+        quoted = any(start <= match.start() < end for start, end in quoted_spans)
+        if quoted or not _may_be_typo(word, first=not question[: match.start()].strip()):
             return word
-        right = _find_spelling(word.lower(), vocabulary, statistics)
-        return right if word.islower() else right[:1].upper() + right[1:]
+        spelling = _find_spelling(word.lower(), vocabulary, statistics)
+        return spelling if word.islower() else spelling[:1].upper() + spelling[1:]
 
-    return _SPELLED_WORD.sub(put_right, question)
+    return _SPELLED_WORD.sub(correct, question)
 
 
 def _may_be_typo(word: str, *, first: bool) -> bool:
@@ -157,7 +161,7 @@ def _is_known(word: str, statistics: TermStatistics) -> bool:
 
 
 def _variants(word: str) -> Iterator[str]:
-    """Yield the word as it is written on the other side of the Atlantic."""
+    """Yield the American and British variants of a word."""
     for one, other in _SPELLINGS:
         for found in re.finditer(f"(?<=..){one}", word):
             yield word[: found.start()] + other + word[found.end() :]
@@ -166,18 +170,22 @@ def _variants(word: str) -> Iterator[str]:
 
 
 def _closest_word(word: str, known: Mapping[str, int]) -> str | None:
-    """Return the word of the book that it is a slip of: the nearest, then the commonest."""
-    reach = 2 if len(word) >= LONG else 1
+    """Return the closest word of the book, of equal ones the most frequent."""
+    max_distance = 2 if len(word) >= LONG else 1
     best: tuple[int, int, str] | None = None
     for other, count in (*known.items(), *((stopword, 0) for stopword in STOPWORDS)):
-        # The first letter is seldom wrong, and holding to it keeps names apart.
-        if other[0] != word[0] or abs(len(other) - len(word)) > reach or len(other) < len("what"):
+        # Typos in the first letter are rare, and names often differ in it.
+        if (
+            other[0] != word[0]
+            or abs(len(other) - len(word)) > max_distance
+            or len(other) < len("what")
+        ):
             continue
-        far = edit_distance(word, other, reach)
-        if far > reach or (len(word) < SHORT and _is_substitution(word, other)):
+        distance = edit_distance(word, other, max_distance)
+        if distance > max_distance or (len(word) < SHORT and _is_substitution(word, other)):
             continue
-        if best is None or (far, -count, other) < best:
-            best = (far, -count, other)
+        if best is None or (distance, -count, other) < best:
+            best = (distance, -count, other)
     return best[2] if best else None
 
 
@@ -185,24 +193,21 @@ def _is_substitution(word: str, other: str) -> bool:
     return len(word) == len(other) and sorted(word) != sorted(other)
 
 
-def edit_distance(one: str, other: str, most: int) -> int:
-    """Count letters missing, added, exchanged or swapped with the next; `most` + 1 if more.
-
-    This is the distance of optimal string alignment.
-    """
-    older: list[int] = []
+def edit_distance(one: str, other: str, maximum: int) -> int:
+    """Return the optimal string alignment distance; `maximum` + 1 if it is larger."""
+    before_last: list[int] = []
     last = list(range(len(other) + 1))
     for i, left in enumerate(one, start=1):
         row = [i]
         for j, right in enumerate(other, start=1):
-            far = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (left != right))
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (left != right))
             if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
-                far = min(far, older[j - 2] + 1)
-            row.append(far)
-        if min(row) > most:
-            return most + 1
-        older, last = last, row
-    return min(last[-1], most + 1)
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > maximum:
+            return maximum + 1
+        before_last, last = last, row
+    return min(last[-1], maximum + 1)
 
 
 SmallTalkKind = Literal[
@@ -219,43 +224,41 @@ SmallTalkKind = Literal[
 
 _BREAK = re.compile(r"[^\w\s']+|\s+(?:and|but)\s+|\n")
 _CONTRACTIONS = (("’", "'"), ("'s", " is"), ("'re", " are"), ("'m", " am"), ("'", ""))
-_MOST_WORDS = 12
-"""No small talk is longer than so many words between two breaks."""
+_MAX_WORDS = 12
+"""Longer phrases are no small talk."""
 
 
 def small_talk(text: str) -> SmallTalkKind | None:
-    """Return what kind of small talk a message is; nothing if any of it may be a question."""
-    said = text.lower()
+    """Return the kind of small talk; `None` if any part may be a question."""
+    lowered = text.lower()
     for short, long in _CONTRACTIONS:
-        said = said.replace(short, long)
-    parts = [words for part in _BREAK.split(said) if (words := part.split())]
+        lowered = lowered.replace(short, long)
+    parts = [words for part in _BREAK.split(lowered) if (words := part.split())]
     if not parts:
         return "nothing"
     kinds: set[SmallTalkKind] = set()
     for words in parts:
-        found = _kinds(words)
-        if not found:
+        part_kinds = _kinds(words)
+        if not part_kinds:
             return None
-        kinds |= found
+        kinds |= part_kinds
     return next(kind for kind in _phrases() if kind in kinds)
 
 
 def _kinds(words: list[str]) -> set[SmallTalkKind]:
-    """Return the kinds of the phrases that the words are made of.
+    """Return the kinds of the phrases in the words; nothing if some words belong to no phrase.
 
-    None if they are not, all of them.
-
-    Phrases may follow each other without a comma: “ok thanks bye”.
+    Phrases can follow each other without a comma: “ok thanks bye”.
     """
-    if len(words) > _MOST_WORDS:
+    if len(words) > _MAX_WORDS:
         return set()
     reached: list[set[SmallTalkKind] | None] = [set(), *([None] * len(words))]
     for end in range(1, len(words) + 1):
         for start in range(end):
-            before = reached[start]
-            kind = _phrase_kind(" ".join(words[start:end])) if before is not None else None
-            if before is not None and kind:
-                reached[end] = before | {kind}
+            previous = reached[start]
+            kind = _phrase_kind(" ".join(words[start:end])) if previous is not None else None
+            if previous is not None and kind:
+                reached[end] = previous | {kind}
                 break  # the longest phrase that ends here
     return reached[-1] or set()
 
@@ -266,7 +269,7 @@ def _phrase_kind(phrase: str) -> SmallTalkKind | None:
 
 @cache
 def _phrases() -> dict[SmallTalkKind, re.Pattern[str]]:
-    """Read the phrases, kinds in the order of the file."""
+    """Load the phrases by kind, in the order of the file."""
     lines: dict[str, list[str]] = {}
     heading = ""
     for line in (
@@ -294,20 +297,22 @@ def _fill_placeholders(line: str, words: dict[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuestion:
-    """A message and what it is."""
+    """The result of the analysis."""
 
     text: str
-    """In English and as the book spells, as far as could be told."""
-    talk: SmallTalkKind | None = None
-    foreign: Language | None = None
-    """The language it is in, if that is not the book's and it could not be put into English."""
+    """The question with corrected spelling, translated if possible."""
+    small_talk_kind: SmallTalkKind | None = None
+    foreign_language: Language | None = None
+    """The language of a question that could not be translated."""
 
 
 def analyze_question(text: str, index: Index) -> AnalyzedQuestion:
-    """Return what a message is."""
-    if talk := small_talk(text):
-        return AnalyzedQuestion(text, talk=talk)
+    """Detect small talk and foreign languages, and correct the spelling."""
+    if kind := small_talk(text):
+        return AnalyzedQuestion(text, small_talk_kind=kind)
     if language := foreign_language(text, index.statistics):
         english = translate_definition_question(text, language, index.statistics)
-        return AnalyzedQuestion(english) if english else AnalyzedQuestion(text, foreign=language)
+        if english:
+            return AnalyzedQuestion(english)
+        return AnalyzedQuestion(text, foreign_language=language)
     return AnalyzedQuestion(correct_spelling(text, index.vocabulary, index.statistics))

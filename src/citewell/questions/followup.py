@@ -1,4 +1,4 @@
-"""A follow-up question to one that can stand alone, from the words of the conversation."""
+"""Rewrite follow-ups to standalone questions, with terms from the conversation."""
 
 import re
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ _NOT_THIS = re.compile(
     re.I,
 )
 _MOST_WORDS = 8
-"""A correction is short; what is longer is a question of its own."""
+"""A longer message is a question, not a correction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What was meant, and what was not, if that was said."""
+    """What the reader meant, and what it replaces, if stated."""
 
     new: str
     old: str = ""
 
 
 def parse_correction(asked: str) -> Correction | None:
-    """Return what a message puts right; nothing if it puts nothing right."""
+    """Return the correction that a message makes, if any."""
     begun = _CORRECTION.match(asked) or _NO.match(asked)
     rest = asked[begun.end() :].strip(" ?.!,") if begun else ""
     if not rest or len(rest.split()) > _MOST_WORDS:
@@ -81,7 +81,7 @@ _ADJUNCT = re.compile(
     r"(for|with|without|in|on|under|at|during|of|to|by|from|as|if|when)\s+(?=\S)", re.I
 )
 _PLACES = ("in", "on", "at", "under", "during", "with", "without")
-"""One of these takes the place of another: “in fog”, “and at night?”."""
+"""Interchangeable prepositions: “in fog”, “and at night?”."""
 _PRONOUN = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|she|him|his|her|this|these|those)\b"
     r"|\bthat\b(?=\W*$|,| (?:for|with|in|on|to|by|from)\b)"
@@ -128,7 +128,7 @@ _GENERIC = re.compile(
     r"(?: (?:need|use|take|do|choose|pick|buy|get|have|know|start with))?\W*$",
     re.I,
 )
-"""“What tools do I need?”: for what, the question before says."""
+"""“What tools do I need?”: the previous question says for what."""
 _ACT = re.compile(r"(\w+(?: up| down| off| on| out)?) (?:it|them|that|this|these)\W*$", re.I)
 _PERSONAL = ("he", "she", "him", "his", "her")
 _SAME = re.compile(
@@ -138,10 +138,10 @@ _SAME = re.compile(
     re.I,
 )
 _BESIDE = re.compile(r"\(([^()]+)\)\W*$")
-"""What was put in brackets here, to make an earlier question stand alone."""
+"""A topic that an earlier rewrite appended in brackets."""
 _ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])([A-Za-z0-9-]{2,9})\)")
 _OF_IT = re.compile(r"\b(?:the|any|some)(?: [\w-]+){1,2}\W*$", re.I)
-"""“What is the price?”, “Any drawbacks?”: of what, the question before says."""
+"""“What is the price?”, “Any drawbacks?”: the previous question says of what."""
 _COMPARED = re.compile(
     r"\b(?:faster|slower|better|worse|safer|cheaper|larger|smaller|higher|lower|easier|harder"
     r"|(?:more|less) \w+)\W*$",
@@ -149,26 +149,25 @@ _COMPARED = re.compile(
 )
 
 MOST_WORDS = 10
-"""What is longer is no name that could stand for “it”, and no scrap of a question."""
+"""Maximum words of a phrase that can replace a pronoun."""
 MOST_IN_BRACKETS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An earlier question, made standalone, and the headings its answer cited."""
+    """An earlier question, rewritten to stand alone, and its answer."""
 
     question: str
     headings: tuple[str, ...] = ()
-    cited: tuple[str, ...] = ()
-    """Ids of the passages that its answer cites."""
+    """Headings of the passages that the answer cites."""
+    cited_chunk_ids: tuple[str, ...] = ()
     answer: str = ""
-    """What was answered."""
-    told: str = ""
-    """The sentences of it that answered, where others only came with them."""
+    answering_sentences: str = ""
+    """The sentences that answer, without those quoted only for context."""
 
 
 def standalone_question(question: str, history: Sequence[Exchange]) -> str:
-    """Return the question with what it leaves unsaid filled in; unchanged if it leaves nothing."""
+    """Return the question with its references resolved; unchanged if there are none."""
     if not history:
         return question
     last = replace(history[-1], question=_core(_drop_expansions(history[-1].question)))
@@ -183,13 +182,13 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
 
 
 def _core(question: str) -> str:
-    """Return the last sentence that asks, where there are several."""
+    """Return the last sentence that is a question."""
     asking = [one for one in re.split(r"(?<=[.?!])\s+", question.strip()) if one.endswith("?")]
     return asking[-1] if asking else question
 
 
 def _repeat_with_change(asked: str, previous: str) -> str | None:
-    """Return the earlier question as this one wants it asked again; nothing if it does not."""
+    """Return the previous question as modified by this one; `None` if it does not modify it."""
     if found := _BARE.match(asked):
         return _ask_for_more(found[1], previous)
     if found := _ABOUT.match(asked):
@@ -205,7 +204,7 @@ def _repeat_with_change(asked: str, previous: str) -> str | None:
 
 
 def append_topic(question: str, history: Sequence[Exchange]) -> str | None:
-    """Return the question with the earlier topic beside it; nothing if it names that itself."""
+    """Return the question with the previous topic in brackets; `None` if it names the topic."""
     topic = topic_of(history[-1]) if history else ""
     if not topic or _names_topic(question, topic):
         return None
@@ -213,7 +212,7 @@ def append_topic(question: str, history: Sequence[Exchange]) -> str | None:
 
 
 def topic_of(exchange: Exchange) -> str:
-    """Return the words an earlier question was about."""
+    """Return the topic of an earlier question."""
     question = _drop_expansions(exchange.question)
     if beside := _BESIDE.search(question):
         return beside[1]
@@ -221,7 +220,7 @@ def topic_of(exchange: Exchange) -> str:
 
 
 def _ask_for_more(word: str, previous: str) -> str:
-    """Ask the earlier question again, for its reason or more of it."""
+    """Repeat the previous question with “why”, “more” and the like."""
     before, colon, after = previous.partition(": ")
     if colon and _BARE.match(before):
         previous = after
@@ -231,7 +230,7 @@ def _ask_for_more(word: str, previous: str) -> str:
 
 
 def _replace_topic(previous: str, new: str) -> str:
-    """Ask the earlier question again, about something else."""
+    """Repeat the previous question about another topic."""
     if all(word.lower() in STOPWORDS for word in words(new)):
         return previous
     before = parse_question(previous)
@@ -265,14 +264,14 @@ def _replace_topic(previous: str, new: str) -> str:
 
 
 def _is_name_alone(asked: str) -> bool:
-    """Whether it is nothing but a name with a question mark: “K2?”."""
+    """Return whether it is only a name with a question mark: “K2?”."""
     own = parse_question(asked)
     named = [thing for thing in own.things if thing.text == asked.strip(" ?.!")]
     return asked.rstrip().endswith("?") and any(thing.is_name for thing in named)
 
 
 def _apply_correction(previous: str, meant: Correction) -> str:
-    """Ask the earlier question again, with what was meant in the place of what was not."""
+    """Repeat the previous question with the correction applied."""
     if meant.old:
         bare = _article_of(meant.old)[1]
         found = re.search(rf"\b(?:(?:an?|the)\s+)?{re.escape(bare)}\b", previous, re.I)
@@ -282,7 +281,7 @@ def _apply_correction(previous: str, meant: Correction) -> str:
 
 
 def _qualify_ordinal(which: str, words: list[str]) -> str:
-    """Return “second violin concerto” for the second one, where the first was spoken of."""
+    """Return “second violin concerto” for “the second one”, after one about the first."""
     rest = words[1:] if which.lower() in _ORDINALS and words[0].lower() in _ORDINALS else words[-1:]
     return " ".join((which, *rest))
 
@@ -303,7 +302,7 @@ def _shared_shape(old: Phrase, new: Phrase) -> int:
 
 
 def _replace_adjunct(previous: str, before: ParsedQuestion, word: str, new: str) -> str:
-    """Put “at night” in the place of “in fog”, or at the end."""
+    """Replace “in fog” with “at night”, or append it."""
     topic = before.topic
     if word in ("if", "when") and (clause := re.search(r"\b(?:if|when)\s+(.+)$", previous, re.I)):
         # Who acts in that clause: “when a lease expires”.
@@ -322,7 +321,7 @@ def _replace_adjunct(previous: str, before: ParsedQuestion, word: str, new: str)
 
 
 def _resolve_reference(asked: str, last: Exchange) -> str | None:
-    """Say in the question what it is about; nothing if it says so itself."""
+    """Return the question with pronouns and ellipses resolved; `None` if there are none."""
     before = parse_question(last.question)
     topic = topic_of(last)
     if not topic or _names_topic(asked, topic):
@@ -343,7 +342,7 @@ def _resolve_reference(asked: str, last: Exchange) -> str | None:
 
 
 def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | None:
-    """Return what it is about where no word points to it; nothing if it stands by itself."""
+    """Return an elliptical question with its topic; `None` if it is complete."""
     if _CHOICE.search(asked):
         return aside
     if any(one.search(asked) for one in (_ELLIPSIS, _GENERIC)) or _is_fragment(asked):
@@ -355,13 +354,13 @@ def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | Non
 
 
 def _names_topic(asked: str, topic: str) -> bool:
-    """Whether a question names the topic itself."""
+    """Return whether a question names the topic."""
     meant = set(terms(topic)) or {word.lower() for word in words(topic)}
     return meant <= {*terms(asked), *(word.lower() for word in words(asked))}
 
 
 def _drop_expansions(question: str) -> str:
-    """Take back the long form of an abbreviation: it was put beside it for the search."""
+    """Remove expansions of abbreviations, which were added for the search."""
     for found in reversed(list(_ABBREVIATION.finditer(question))):
         before = list(re.finditer(r"\S+", question[: found.start()]))[-len(found[1]) :]
         initial = found[1][0].lower()
@@ -372,19 +371,19 @@ def _drop_expansions(question: str) -> str:
 
 
 def _in_brackets(said: str) -> str:
-    """Return words for between brackets: none of their own, and not too many."""
+    """Return a topic for brackets: without brackets of its own, and truncated."""
     return " ".join(re.sub(r"[()]", " ", said).split()[:MOST_IN_BRACKETS])
 
 
 def _refers_to_clause(asked: str, pronoun: re.Match[str], before: ParsedQuestion) -> bool:
-    """Whether it means what happens or some out of many, so that no name can take its place."""
+    """Return whether the pronoun refers to a clause or a subset, which no name can replace."""
     if pronoun[0].lower() in ("this", "that"):
         return before.acts
     return pronoun[0].lower() in _PLURAL and asked[: pronoun.start()].endswith(" of ")
 
 
 def _is_fragment(asked: str) -> bool:
-    """Whether it is too little to be a question of its own."""
+    """Return whether it is too short to be a complete question."""
     own = parse_question(asked)
     if len(set(terms(asked[own.begin :]))) > 1:
         return False
@@ -394,7 +393,7 @@ def _is_fragment(asked: str) -> bool:
 
 
 def _find_anaphor(asked: str, unknown: Sequence[str] = ()) -> re.Match[str] | None:
-    """Find the first word that points to something said before this question."""
+    """Find the first pronoun with an antecedent outside the question."""
     empty = [found.span() for found in _EMPTY.finditer(asked)]
     things = parse_question(asked).things
     for pronoun in _PRONOUN.finditer(asked):
@@ -431,24 +430,26 @@ def _referring_phrase(pronoun: str, topic: str) -> str:
     return topic[:1].upper() + topic[1:] if pronoun[0].isupper() else topic
 
 
-_MARK = re.compile(r"\s*\[\d+\]")
+_CITATION_MARK = re.compile(r"\s*\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationContext:
-    """What a follow-up leans on; nothing for a question that stands alone."""
+    """What the search for a follow-up takes from the conversation; empty otherwise."""
 
-    cited: tuple[str, ...] = ()
-    """Ids of passages cited before: they are read beside those that are found."""
-    told: str = ""
-    """What the last answers said. Who asks on knows it, and most likely wants to know more."""
-    asked: str = ""
-    """The question in its own words, to tell them from those taken from the conversation."""
+    cited_chunk_ids: tuple[str, ...] = ()
+    """Chunks cited by recent answers: additional candidates."""
+    previous_answers: str = ""
+    """Text of recent answers, whose sentences rank lower: the reader knows them."""
+    original_question: str = ""
+    """The question before terms from the conversation were added."""
 
 
 STANDALONE = ConversationContext()
 
 
 def answers_as_plain_text(answers: Sequence[str]) -> str:
-    """Return what answers say, one after the other, without marks and markup."""
-    return " ".join(" ".join(strip_inline_markup(_MARK.sub("", one)).split()) for one in answers)
+    """Return the text of answers, without citation marks and markup."""
+    return " ".join(
+        " ".join(strip_inline_markup(_CITATION_MARK.sub("", one)).split()) for one in answers
+    )

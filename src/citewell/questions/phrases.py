@@ -1,4 +1,4 @@
-"""What a question names, told by its small words and by where its verb must stand."""
+"""Extract the noun phrases of a question, by function words and the position of the verb."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[\w`/](?:[^\s,;:?!()\"“”]*[^\s,;:?!()\"“”.'’])?"
 _BE = ("is", "are", "was", "were", "'s", "’s")
 _READER = re.compile(r"\s*(?:i|you|we|one)\b", re.I)
 _EMPTY_IT = re.compile(r"\s*it\s+(?:takes?|costs?|\w+)\s+(?:(?:me|you|us|for \w+)\s+)?to\b", re.I)
-"""“How long does it take to …”: what is asked about begins after it."""
+"""“How long does it take to …”: the topic follows."""
 _AND = re.compile(r"\s*(?:,|and|or|of)\s+(?:(?:an?|the)\s+)?", re.I)
 _SMALL_VERBS = (
     "need",
@@ -37,63 +37,63 @@ _SMALL_VERBS = (
     "want",
     "do",
 )
-"""Verbs that carry no meaning to search by, and so end a run of words that do."""
+"""Verbs without content, which end a run of content words."""
 _ENDS_IN_VERB = re.compile(r"\b(?:do|mean|work|have|need|use)\W*$", re.I)
-"""“What does the speed of a fan do?”: all before it is who acts."""
+"""“What does the speed of a fan do?”: everything before the verb is the subject."""
 _ENDS_IN_PREPOSITION = re.compile(r"(\w+)\s+(?:on|for|of|from|by|with|in|to|at|as)\W*$", re.I)
 _LONGEST_TOPIC = 10
 _PARTICLES = ("off", "out", "up", "down", "over")
-"""Small words that may end a name, as in “safe torque off”."""
+"""Particles that can end a name, as in “safe torque off”."""
 
 _Run = list[re.Match[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A thing that a question names."""
+    """A noun phrase of a question."""
 
     start: int
     end: int
-    """Where it stands in the question, its article left out."""
+    """Offsets in the question, without the article."""
     text: str
     article: str = ""
 
     @property
     def full(self) -> str:
-        """The words with their article."""
+        """The phrase with its article."""
         return f"{self.article} {self.text}".strip()
 
     @property
     def is_name(self) -> bool:
-        """Whether it is written as names and identifiers are."""
+        """Whether it is written like a name or identifier."""
         return _is_name(self.text)
 
     @property
     def is_plural(self) -> bool:
-        """Whether it ends as plurals do."""
+        """Whether it looks like a plural."""
         return _is_plural(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question taken apart."""
+    """The parts of a question."""
 
     things: tuple[Phrase, ...]
-    """Everything it names, in order."""
+    """Its noun phrases, in order."""
     topic: str
-    """What “it” means in the next question."""
+    """What “it” would refer to in the next question."""
     clause: str
-    """All it says after the words that ask."""
+    """Everything after the interrogative."""
     acts: bool
-    """Whether something happens in it, so that “that” may mean the whole clause."""
+    """Whether it has an action, so that “that” can refer to the whole clause."""
     whole: bool
-    """Whether it has a verb, so that it is a question and not a scrap of one."""
+    """Whether it has a verb, and is more than a fragment."""
     begin: int
-    """Where the words that ask end."""
+    """Offset of the end of the interrogative."""
 
 
 def parse_question(question: str) -> ParsedQuestion:
-    """Take a question apart."""
+    """Parse a question."""
     opening = _parse_opening(question)
     if empty := _EMPTY_IT.match(question, opening.end):
         opening = replace(opening, end=empty.end(), verb="", empty=True)
@@ -133,15 +133,15 @@ def parse_question(question: str) -> ParsedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """The words that ask: “At what rate does”, “Which planners are”, “Explain”."""
+    """The interrogative: “At what rate does”, “Which planners are”, “Explain”."""
 
     end: int
     ask: str = ""
     verb: str = ""
     fronted: Phrase | None = None
-    """The thing asked for, where it is named between the question word and the verb."""
+    """The phrase between the question word and the verb."""
     empty: bool = False
-    """Whether an “it” that means nothing stood in the subject's place."""
+    """Whether the subject is an expletive “it”."""
 
 
 def _parse_opening(question: str) -> _Opening:
@@ -164,7 +164,7 @@ def _parse_opening(question: str) -> _Opening:
 
 
 def _runs(question: str, begin: int) -> list[_Run]:
-    """Split into runs of words that carry meaning."""
+    """Split into runs of content words."""
     runs: list[_Run] = [[]]
     end = begin
     for token in _TOKEN.finditer(question, begin):
@@ -183,7 +183,7 @@ def _runs(question: str, begin: int) -> list[_Run]:
 
 
 def _has_predicate(opening: _Opening, subject: _Run) -> bool:
-    """Whether a verb or another predicate follows the first thing that is named."""
+    """Return whether a predicate follows the first phrase."""
     if not opening.verb:
         return opening.ask in ("what", "who") or opening.empty
     if opening.verb not in _BE:
@@ -194,7 +194,7 @@ def _has_predicate(opening: _Opening, subject: _Run) -> bool:
 
 
 def _is_built_on(question: str, opening: _Opening) -> bool:
-    """“What is the bridge built on?” names the bridge and what was done with it."""
+    """Return whether it is like “What is the bridge built on?”."""
     is_what = opening.ask == "what" and not opening.fronted and opening.verb in _BE
     done = _ENDS_IN_PREPOSITION.search(question)
     # “made of” leaves no word behind that could be taken for what was done.
@@ -202,7 +202,7 @@ def _is_built_on(question: str, opening: _Opening) -> bool:
 
 
 def _is_statement(question: str, opening: _Opening) -> bool:
-    """“My lamp is dark although it is plugged in, why?”: all of it is what is asked about."""
+    """Return whether it is like “My lamp is dark although it is plugged in, why?”."""
     return not opening.ask and not opening.verb and bool(_ANY_VERB.search(question))
 
 
@@ -224,13 +224,13 @@ def _small_verb_at(question: str, place: int) -> bool:
 
 
 def _subjects(question: str, runs: list[_Run]) -> int:
-    """Return how many runs name who acts: two in “how do stocks and bonds differ”."""
+    """Return the number of runs in the subject: two in “how do stocks and bonds differ”."""
     together = len(runs) > 1 and _AND.fullmatch(question, runs[0][-1].end(), runs[1][0].start())
     return 2 if together and len(runs[1]) > 1 else 1
 
 
 def _subject(question: str, run: _Run, *, be: bool) -> int:
-    """Return how many words the subject of “the depth camera measure” has."""
+    """Return the number of words in the subject of “the depth camera measure”."""
     words = [token[0] for token in run]
     if not be and _small_verb_at(question, run[-1].end()):
         return len(words)
@@ -254,7 +254,7 @@ def _phrase(question: str, run: _Run) -> Phrase:
 
 
 def _join_phrases(question: str, things: list[Phrase]) -> str:
-    """Return the things as one, up to the next verb: “the focal length of a lens”."""
+    """Join the phrases up to the next verb: “the focal length of a lens”."""
     if not things:
         return ""
     end = things[0].end
@@ -303,7 +303,7 @@ _JOINT = re.compile(
 _ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(.+)$", re.M)
 _ITEM_WORDS = 8
 _NAME_WORDS = 4
-"""What is longer says something, and is no name."""
+"""Maximum words of a name."""
 _SERIES = re.compile(
     r"(?:\b(?:are|include|includes|namely|as)|:)\s+"
     r"((?:[^\s,.;:]+\s){0,3}[^\s,.;:]+(?:,\s+(?:[^\s,.;:]+\s){0,3}[^\s,.;:]+)*"
@@ -313,7 +313,7 @@ _SERIES = re.compile(
 
 
 def list_choices(question: str, answer: str = "") -> tuple[str, ...]:
-    """Return the things a question sets side by side; else those that its answer lists."""
+    """Return the alternatives in a question, or else those in its answer."""
     named: list[str] = []
     end = -1
     for thing in parse_question(question).things:
@@ -328,7 +328,7 @@ def list_choices(question: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _list_items(answer: str) -> tuple[str, ...]:
-    """Return the items of a list, or of a series such as “are one, two and three”."""
+    """Return the items of a list or enumeration."""
     items = [re.split(r"[:–—]\s", item)[0] for item in _ITEM.findall(answer)]
     if len(items) > 1:
         return tuple(" ".join(item.split()[:_ITEM_WORDS]).rstrip(".") for item in items)
@@ -337,7 +337,7 @@ def _list_items(answer: str) -> tuple[str, ...]:
 
 
 def resolve_choice(asked: str, options: Sequence[str]) -> str | None:
-    """Name what “the second one” is; nothing if the question chooses nothing of the options."""
+    """Resolve “the second one” to one of the options, if the question refers to one."""
     found = CHOICE.search(asked)
     place = _PLACES[(found["side"] or found["place"]).lower()] if found else 0
     if not found or not options or place >= len(options):

@@ -1,4 +1,4 @@
-"""Finding one's way in a book by its contents: a section by its name, and what stands beside it."""
+"""Navigate the table of contents: find and open sections."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,50 +18,50 @@ _SUBTITLE = re.compile(r":\s|\s[-–—]\s|\s\(")
 _CHAPTER = re.compile(r"(?:the )?chapter (\d{1,3})", re.I)
 _ARTICLES = ("the", "a", "an")
 SECTION_PAGE_SIZE = 12
-"""How many passages of a section are opened at a time, unless more are asked for."""
+"""Default number of passages per page of a section."""
 
 
 @dataclass(frozen=True, slots=True)
 class TocEntry:
-    """A heading with those around it."""
+    """A heading with its position in the table of contents."""
 
     heading: Heading
-    above: tuple[Heading, ...] = ()
-    """From the outermost down to the one it stands directly under."""
-    beside: tuple[Heading, ...] = ()
-    """Those of its rank under the same heading, itself among them; for a chapter, all pages."""
+    ancestors: tuple[Heading, ...] = ()
+    """From the outermost heading down to the parent."""
+    siblings: tuple[Heading, ...] = ()
+    """Children of the same parent, including itself; for a chapter, all pages."""
 
     @property
-    def before(self) -> Heading | None:
-        """What comes before it."""
-        place = self.beside.index(self.heading)
-        return self.beside[place - 1] if place else None
+    def previous(self) -> Heading | None:
+        """The previous sibling."""
+        index = self.siblings.index(self.heading)
+        return self.siblings[index - 1] if index else None
 
     @property
-    def after(self) -> Heading | None:
-        """What comes after it, and after all below it."""
-        place = self.beside.index(self.heading) + 1
-        return self.beside[place] if place < len(self.beside) else None
+    def next(self) -> Heading | None:
+        """The next sibling."""
+        index = self.siblings.index(self.heading) + 1
+        return self.siblings[index] if index < len(self.siblings) else None
 
     @property
     def chapter(self) -> Heading | None:
-        """The chapter or page that it stands in; none for one that is itself."""
-        return next((one for one in self.above if one.kind in ("chapter", "page")), None)
+        """The chapter or page that contains it."""
+        return next((one for one in self.ancestors if one.kind in ("chapter", "page")), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSection:
-    """Some of the passages of a section and of all below it."""
+    """A page of the passages of a section and its subsections."""
 
-    place: TocEntry
+    entry: TocEntry
     passages: tuple[Chunk, ...]
     start: int
-    """Which passage of the section the first one is, from 1."""
+    """Position of the first passage in the section, from 1."""
     total: int
 
 
 def pages_of(contents: Contents) -> tuple[Heading, ...]:
-    """Return the chapters and other pages of a book, whichever part they stand in."""
+    """Return the chapters and other pages of a book, of all parts."""
     return tuple(
         page
         for heading in contents.headings
@@ -71,82 +71,80 @@ def pages_of(contents: Contents) -> tuple[Heading, ...]:
 
 @lru_cache(maxsize=8)
 def toc_entries(contents: Contents) -> tuple[TocEntry, ...]:
-    """Return every heading with those around it, in reading order."""
+    """Return an entry for every heading, in reading order."""
     pages = pages_of(contents)
     parts = tuple(heading for heading in contents.headings if heading.kind == "part")
 
-    def walk(heading: Heading, above: tuple[Heading, ...]) -> Iterator[TocEntry]:
-        beside = {"part": parts, "section": above[-1].children if above else ()}
-        yield TocEntry(heading, above, beside.get(heading.kind, pages))
+    def walk(heading: Heading, ancestors: tuple[Heading, ...]) -> Iterator[TocEntry]:
+        siblings = {"part": parts, "section": ancestors[-1].children if ancestors else ()}
+        yield TocEntry(heading, ancestors, siblings.get(heading.kind, pages))
         for child in heading.children:
-            yield from walk(child, (*above, heading))
+            yield from walk(child, (*ancestors, heading))
 
-    return tuple(place for heading in contents.headings for place in walk(heading, ()))
+    return tuple(entry for heading in contents.headings for entry in walk(heading, ()))
 
 
 def first_chunk(heading: Heading) -> str:
-    """Return the id of the first passage under a heading; each has one."""
-    return next(identity for one in heading.walk() for identity in one.chunks)
+    """Return the id of the first chunk under a heading."""
+    return next(chunk_id for one in heading.walk() for chunk_id in one.chunks)
 
 
 def find_by_title(contents: Contents, title: str) -> list[TocEntry]:
-    """Return the headings of that name, whatever their case, article, number or subtitle."""
-    wanted = _normalize_title(title)
-    places = toc_entries(contents)
-    if not wanted:
+    """Return the entries with a title, ignoring case, article, number and subtitle."""
+    name = _normalize_title(title)
+    entries = toc_entries(contents)
+    if not name:
         return []
-    exact = [place for place in places if _normalize_title(place.heading.title) == wanted]
-    return exact or [place for place in places if wanted in _short_names(place.heading.title)]
+    exact = [entry for entry in entries if _normalize_title(entry.heading.title) == name]
+    return exact or [entry for entry in entries if name in _short_names(entry.heading.title)]
 
 
 def find_by_number(contents: Contents, number: int) -> list[TocEntry]:
-    """Return the chapters of that number."""
-    return [place for place in toc_entries(contents) if place.heading.number == number]
+    """Return the chapters with a number."""
+    return [entry for entry in toc_entries(contents) if entry.heading.number == number]
 
 
 def find_section(contents: Contents, name: str) -> TocEntry:
-    """Return the section of that id, number or name; `Chapter › Section` tells equal names apart.
+    """Return a section by id, number, title, or path such as `Chapter › Section`.
 
     Raises:
-        UnknownPage: there is none, or there are several.
+        UnknownPage: there is no such section, or there are several.
     """
-    found = [place for place in toc_entries(contents) if place.heading.id == name]
-    if not found and (number := _CHAPTER.fullmatch(name.strip())):
-        found = find_by_number(contents, int(number[1]))
-    *above, last = re.split(r"\s+(?:›|>)\s+", name.strip())
-    if not found:
-        within = {_normalize_title(one) for one in above}
-        found = [
-            place
-            for place in find_by_title(contents, last)
-            if within <= {_normalize_title(one.title) for one in place.above}
+    matches = [entry for entry in toc_entries(contents) if entry.heading.id == name]
+    if not matches and (number := _CHAPTER.fullmatch(name.strip())):
+        matches = find_by_number(contents, int(number[1]))
+    *path, title = re.split(r"\s+(?:›|>)\s+", name.strip())
+    if not matches:
+        ancestors = {_normalize_title(one) for one in path}
+        matches = [
+            entry
+            for entry in find_by_title(contents, title)
+            if ancestors <= {_normalize_title(one.title) for one in entry.ancestors}
         ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
         raise UnknownPage(f"The book has no section {name!r}.")
-    ids = ", ".join(repr(place.heading.id) for place in found[:5])
-    raise UnknownPage(f"The book has {len(found)} sections called {name!r}: {ids}.")
+    ids = ", ".join(repr(entry.heading.id) for entry in matches[:5])
+    raise UnknownPage(f"The book has {len(matches)} sections called {name!r}: {ids}.")
 
 
 def open_section(
     index: Index, name: str, *, start: int = 1, limit: int = SECTION_PAGE_SIZE
 ) -> OpenedSection:
-    """Return the passages of a section and of those below it, in reading order.
+    """Return the passages of a section and its subsections, in reading order.
 
     Raises:
         UnknownPage: there is no such section, or there are several.
     """
-    place = find_section(index.contents, name)
-    ids = [identity for heading in place.heading.walk() for identity in heading.chunks]
-    chosen = ids[start - 1 : start - 1 + limit]
-    return OpenedSection(
-        place=place, passages=tuple(index.read(chosen)), start=start, total=len(ids)
-    )
+    entry = find_section(index.contents, name)
+    ids = [chunk_id for heading in entry.heading.walk() for chunk_id in heading.chunks]
+    passages = tuple(index.read(ids[start - 1 : start - 1 + limit]))
+    return OpenedSection(entry=entry, passages=passages, start=start, total=len(ids))
 
 
 def outline_for_model(headings: Sequence[Heading]) -> list[dict[str, object]]:
-    """Return headings as a model reads them: parts with their chapters, anything else by itself."""
+    """Return headings for a model: parts with their chapters, others without children."""
     return [
         {"id": one.id, "kind": one.kind, "title": one.title}
         | ({"number": one.number} if one.number else {})
@@ -157,12 +155,12 @@ def outline_for_model(headings: Sequence[Heading]) -> list[dict[str, object]]:
 
 @lru_cache(maxsize=16384)
 def _normalize_title(title: str) -> str:
-    said = [word.casefold() for word in words(strip_inline_markup(title))]
-    return " ".join(said[1:] if said[:1] and said[0] in _ARTICLES and said[1:] else said)
+    folded = [word.casefold() for word in words(strip_inline_markup(title))]
+    return " ".join(folded[1:] if folded[1:] and folded[0] in _ARTICLES else folded)
 
 
 @lru_cache(maxsize=16384)
 def _short_names(title: str) -> Sequence[str]:
-    """Return what a title may be called by: without its number, without its subtitle."""
+    """Return a title without its number, and also without its subtitle."""
     bare = _NUMBER.sub("", title, count=1) if _NUMBER.match(title) else title
     return (_normalize_title(bare), _normalize_title(_SUBTITLE.split(bare)[0]))

@@ -1,7 +1,7 @@
-"""Questions about how the book is built, told from those about what it says.
+"""Recognize questions about the table of contents.
 
-Only what is plainly about chapters, or names a heading word for word, is taken for such a question;
-everything else is left to the search.
+Only questions that are clearly about chapters, or name a heading exactly, are recognized; all
+others are left to the search.
 """
 
 import re
@@ -13,7 +13,7 @@ from citewell.questions.toc import TocEntry, find_by_number, find_by_title, page
 from citewell.text.terms import terms, words
 
 MAX_NAMESAKES = 3
-"""How many headings of one name are still an answer, and not a choice that has to be made."""
+"""A name that more headings share is ambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ListQuestion:
 class CoverageQuestion:
     """“What does chapter 3 cover?”"""  # noqa: D415
 
-    places: tuple[TocEntry, ...]
+    entries: tuple[TocEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class UnknownChapterQuestion:
 class AdjacentQuestion:
     """“What comes after the chapter on localisation?”"""  # noqa: D415
 
-    places: tuple[TocEntry, ...]
+    entries: tuple[TocEntry, ...]
     side: Literal["after", "before"]
 
 
@@ -50,7 +50,7 @@ class AdjacentQuestion:
 class LocationQuestion:
     """“In which chapter is odometry explained?”"""  # noqa: D415
 
-    place: TocEntry
+    entry: TocEntry
 
 
 TocQuestion = (
@@ -107,7 +107,7 @@ _COVERS = _patterns(
     r"(?:what|which|how many) (?:sub)?sections are (?:there )?in (?P<place>.+)",
     r"(?:show |give )?(?:an |the )?(?:outline|contents|table of contents) of (?P<place>.+)",
 )
-_BESIDE = _patterns(
+_ADJACENT = _patterns(
     rf"(?:what|which {_UNIT}) (?:comes?|follows?|stands?|goes)"
     r"(?: next| directly| right| immediately| just)? (?P<side>after|before) (?P<place>.+)",
     rf"which {_UNIT} is (?P<side>after|before) (?P<place>.+)",
@@ -135,7 +135,7 @@ _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
 _NUMBERED = re.compile(
     rf"\b(?:\d+|{'|'.join((_ORDINALS + ' ' + _CARDINALS).split())}|last)\b", re.I
 )
-_PLACES = {
+_NUMBER_WORDS = {
     word: number
     for names in (_ORDINALS, _CARDINALS)
     for number, word in enumerate(names.split(), start=1)
@@ -143,147 +143,147 @@ _PLACES = {
 
 
 def parse_toc_question(text: str, book: str, contents: Contents) -> TocQuestion | None:
-    """Return what a question asks about the book's build; nothing if it asks about what is said.
+    """Parse a question about the table of contents; return `None` for any other question.
 
-    `book` is what the book is called: a question that names another one is not about this one's.
+    `book` is the name and title of the book; questions that name another book are not parsed.
     """
-    asked = _COURTESY.sub("", " ".join(text.split()).rstrip(" ?.!"))
+    question = _COURTESY.sub("", " ".join(text.split()).rstrip(" ?.!"))
     return (
-        _parse_list_question(asked, book, contents)
-        or _parse_section_question(asked, contents)
-        or _parse_adjacent_question(asked, contents)
-        or _parse_location_question(asked, contents)
+        _parse_list_question(question, book, contents)
+        or _parse_section_question(question, contents)
+        or _parse_adjacent_question(question, contents)
+        or _parse_location_question(question, contents)
     )
 
 
-def place_to_summarise(text: str, contents: Contents) -> TocEntry | None:
-    """Return the one chapter or section that a reader wants summarized; nothing if in doubt."""
+def section_to_summarize(text: str, contents: Contents) -> TocEntry | None:
+    """Return the chapter or section that a reader wants summarized; `None` if in doubt."""
     for pattern in _SUMMARIES:
-        if found := pattern.fullmatch(text.rstrip(" ?.!")):
-            places = _resolve_section(found["place"], contents) or _find_by_name(
-                found["place"], contents
+        if match := pattern.fullmatch(text.rstrip(" ?.!")):
+            entries = _resolve_section(match["place"], contents) or _find_by_name(
+                match["place"], contents
             )
-            return places[0] if not isinstance(places, int) and len(places) == 1 else None
+            return entries[0] if not isinstance(entries, int) and len(entries) == 1 else None
     return None
 
 
-def _parse_list_question(asked: str, book: str, contents: Contents) -> ListQuestion | None:
+def _parse_list_question(question: str, book: str, contents: Contents) -> ListQuestion | None:
     for patterns, count_only in ((_COUNTS, True), (_LISTS, False)):
         for pattern in patterns:
-            found = pattern.fullmatch(asked)
-            if not found or not _is_this_book(found.groupdict().get("book"), book):
+            match = pattern.fullmatch(question)
+            if not match or not _is_this_book(match.groupdict().get("book"), book):
                 continue
-            unit = (found.groupdict().get("unit") or "chapters").lower()
+            unit = (match.groupdict().get("unit") or "chapters").lower()
             if unit.startswith("part"):
-                # A machine has parts, too: only those said to be the book's are meant.
-                parts = any(heading.kind == "part" for heading in contents.headings)
-                sure = parts and found.groupdict().get("book")
-                return ListQuestion("part", count_only) if sure else None
+                # “The parts” can be those of a machine, unless the question names the book.
+                has_parts = any(heading.kind == "part" for heading in contents.headings)
+                about_book = has_parts and match.groupdict().get("book")
+                return ListQuestion("part", count_only) if about_book else None
             return ListQuestion("chapter", count_only) if pages_of(contents) else None
     return None
 
 
 def _is_this_book(named: str | None, book: str) -> bool:
-    """Whether words that may name a book leave no doubt that it is this one."""
-    said = {word.casefold() for word in words(named or "book")}
-    rest = said - {"the", "this", "whole", "entire", "book"}
+    """Return whether the words clearly name this book."""
+    name = {word.casefold() for word in words(named or "book")}
+    title_words = name - {"the", "this", "whole", "entire", "book"}
     title = {word.casefold() for word in words(book)}
-    sure = "book" in said or 2 * len(rest) >= len(title)
-    return rest <= title and sure
+    unambiguous = "book" in name or 2 * len(title_words) >= len(title)
+    return title_words <= title and unambiguous
 
 
 def _parse_section_question(
-    asked: str, contents: Contents
+    question: str, contents: Contents
 ) -> CoverageQuestion | UnknownChapterQuestion | None:
     for pattern in _COVERS:
-        if found := pattern.fullmatch(asked):
-            place = found["place"]
-            if isinstance(places := _resolve_section(place, contents), int):
-                return UnknownChapterQuestion(places)
-            # What a section without any below it covers is a question to its text.
-            if places and (_NUMBERED.search(place) or all(p.heading.children for p in places)):
-                return CoverageQuestion(places)
+        if match := pattern.fullmatch(question):
+            name = match["place"]
+            if isinstance(entries := _resolve_section(name, contents), int):
+                return UnknownChapterQuestion(entries)
+            # What a section without subsections covers is a question about its text.
+            if entries and (_NUMBERED.search(name) or all(e.heading.children for e in entries)):
+                return CoverageQuestion(entries)
     return None
 
 
-def _parse_adjacent_question(asked: str, contents: Contents) -> AdjacentQuestion | None:
-    for pattern in _BESIDE:
-        if found := pattern.fullmatch(asked):
+def _parse_adjacent_question(question: str, contents: Contents) -> AdjacentQuestion | None:
+    for pattern in _ADJACENT:
+        if match := pattern.fullmatch(question):
             side: Literal["after", "before"] = (
-                "after" if found["side"].lower() in ("after", "follows", "next") else "before"
+                "after" if match["side"].lower() in ("after", "follows", "next") else "before"
             )
-            places = _resolve_section(found["place"], contents) or _find_by_name(
-                found["place"], contents
+            entries = _resolve_section(match["place"], contents) or _find_by_name(
+                match["place"], contents
             )
-            if places and not isinstance(places, int):
-                return AdjacentQuestion(places, side)
+            if entries and not isinstance(entries, int):
+                return AdjacentQuestion(entries, side)
     return None
 
 
-def _parse_location_question(asked: str, contents: Contents) -> LocationQuestion | None:
+def _parse_location_question(question: str, contents: Contents) -> LocationQuestion | None:
     for pattern in _WHERE:
-        if found := pattern.fullmatch(asked):
-            place = _find_by_topic(found["topic"], contents)
-            return LocationQuestion(place) if place else None
+        if match := pattern.fullmatch(question):
+            entry = _find_by_topic(match["topic"], contents)
+            return LocationQuestion(entry) if entry else None
     return None
 
 
-def _resolve_section(said: str, contents: Contents) -> tuple[TocEntry, ...] | int:
-    """Return what words such as “chapter 3” or “the chapter on X” point at.
+def _resolve_section(name: str, contents: Contents) -> tuple[TocEntry, ...] | int:
+    """Return the entries that “chapter 3” or “the chapter on X” refers to.
 
-    A number is given back if there are chapters, but none of that number.
+    Return the number if the book has numbered chapters, but none with it.
     """
-    said = said.strip(" ,")
-    first, last = _UNIT_FIRST.fullmatch(said), _UNIT_LAST.fullmatch(said)
+    name = name.strip(" ,")
+    first, last = _UNIT_FIRST.fullmatch(name), _UNIT_LAST.fullmatch(name)
     if first and (number := _number(first["name"])):
-        return _chapter(number, said, contents)
+        return _chapter(number, name, contents)
     if last and (number := _number(last["name"])):
-        return _chapter(number, said, contents)
-    if last and last["name"].lower() == "last" and "chapter" in said.lower():
-        chapters = [place for place in toc_entries(contents) if place.heading.number]
+        return _chapter(number, name, contents)
+    if last and last["name"].lower() == "last" and "chapter" in name.lower():
+        chapters = [entry for entry in toc_entries(contents) if entry.heading.number]
         return tuple(chapters[-1:])
-    for found in (first, last):
-        if found and (places := _find_by_name(found["name"], contents)):
-            return places
+    for match in (first, last):
+        if match and (entries := _find_by_name(match["name"], contents)):
+            return entries
     return ()
 
 
-def _chapter(number: int, said: str, contents: Contents) -> tuple[TocEntry, ...] | int:
-    if "part" in said.lower():
-        parts = [place for place in toc_entries(contents) if place.heading.kind == "part"]
+def _chapter(number: int, name: str, contents: Contents) -> tuple[TocEntry, ...] | int:
+    if "part" in name.lower():
+        parts = [entry for entry in toc_entries(contents) if entry.heading.kind == "part"]
         return tuple(parts[number - 1 : number])
-    if "chapter" not in said.lower():
+    if "chapter" not in name.lower():
         return ()
-    places = find_by_number(contents, number)
-    if places:
-        return tuple(places) if len(places) <= MAX_NAMESAKES else ()
-    return number if any(place.heading.number for place in toc_entries(contents)) else ()
+    entries = find_by_number(contents, number)
+    if entries:
+        return tuple(entries) if len(entries) <= MAX_NAMESAKES else ()
+    return number if any(entry.heading.number for entry in toc_entries(contents)) else ()
 
 
-def _number(said: str) -> int | None:
-    said = said.lower().removeprefix("number ").removeprefix("no. ")
-    return int(said) if re.fullmatch(r"\d{1,3}", said) else _PLACES.get(said)
+def _number(text: str) -> int | None:
+    text = text.lower().removeprefix("number ").removeprefix("no. ")
+    return int(text) if re.fullmatch(r"\d{1,3}", text) else _NUMBER_WORDS.get(text)
 
 
 def _find_by_name(name: str, contents: Contents) -> tuple[TocEntry, ...]:
-    places = find_by_title(contents, name.strip(f" ,{_QUOTES}"))
-    return tuple(places) if len(places) <= MAX_NAMESAKES else ()
+    entries = find_by_title(contents, name.strip(f" ,{_QUOTES}"))
+    return tuple(entries) if len(entries) <= MAX_NAMESAKES else ()
 
 
 def _find_by_topic(topic: str, contents: Contents) -> TocEntry | None:
-    """Return the section whose title says that it is about the topic; nothing if in doubt."""
-    named = find_by_title(contents, topic.strip(_QUOTES))
-    if named:
-        return named[0] if len(named) == 1 else None
-    wanted = terms(topic)
-    said = [
-        place
-        for place in toc_entries(contents)
-        if place.heading.kind != "part" and _title_mentions(terms(place.heading.title), wanted)
-    ]
-    return said[0] if len(said) == 1 else None
+    """Return the section whose title mentions the topic; `None` if in doubt."""
+    entries = find_by_title(contents, topic.strip(_QUOTES))
+    if not entries:
+        topic_terms = terms(topic)
+        entries = [
+            entry
+            for entry in toc_entries(contents)
+            if entry.heading.kind != "part"
+            and _contains_terms(terms(entry.heading.title), topic_terms)
+        ]
+    return entries[0] if len(entries) == 1 else None
 
 
-def _title_mentions(title: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    size = len(wanted)
-    return size > 0 and any(title[n : n + size] == wanted for n in range(len(title) - size + 1))
+def _contains_terms(title: tuple[str, ...], topic: tuple[str, ...]) -> bool:
+    size = len(topic)
+    return size > 0 and any(title[n : n + size] == topic for n in range(len(title) - size + 1))

@@ -1,1 +1,1 @@
-"""Question to ranked passages, and whether they hold the answer."""
+"""Retrieval: hybrid search, reranking, and calibrated scores."""

@@ -1,9 +1,8 @@
-"""From raw scores to probabilities: that a passage is relevant, and that the answer was found.
+"""Calibration: from raw scores to probabilities.
 
-The first is `similarity_score`, and belongs to the passage; the second is `answerability`, and
-belongs to the question. The weights were fitted by `training/fit_relevance.py` and
-`training/fit_calibration.py` on labelled questions and ship as JSON beside this file, with the data
-they were fitted on and how well they hold on other data.
+`similarity_score` is the probability that a passage is relevant, `answerability` the probability
+that the passages hold the answer. `training/fit_relevance.py` and `training/fit_calibration.py` fit
+the weights on labeled questions. They ship as JSON in `fitted/`, with their evaluation.
 """
 
 import json
@@ -21,14 +20,12 @@ from citewell.retrieve.rerank import UNREAD_SCORE, Evidence
 from citewell.text.terms import TermStatistics, terms
 
 SHORT_BOOK = 200
-"""Passages of a book in which a word that it never says tells half as much: it has few words."""
-
+"""Number of passages at which an unknown term counts half: short books have a small vocabulary."""
 DEFAULT_CALIBRATION_FILE = "granite-embedding-30m-english.json"
-"""The calibration of the embedder that comes with Citewell."""
+"""The calibration of the built-in embedder."""
 DEFAULT_FEATURES = {"lift": 0.1}
-"""Features that depend on the embedder, and what stands for them where it has no calibration: with
-the embedded one, halfway between questions that the sample book answers (0.15) and does not (0.05)
-in `evals/data/golden/physical-ai-dev.jsonl`."""
+"""Neutral values of features that need a calibrated embedder: halfway between questions that the
+sample book answers (0.15) and does not answer (0.05)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,75 +43,71 @@ class LogisticModel:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What answering from a threshold on means."""
+    """The measured effect of an answerability threshold."""
 
     threshold: float
     wrong: float
-    """Share of the answers to questions that the book does not answer."""
+    """Share of answers to questions that the book does not answer."""
     answered: float
-    """Share of all questions that are answered."""
+    """Share of questions that are answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was fitted for one embedder and one reader."""
+    """The models fitted for an embedder and the reranker."""
 
     answerability: LogisticModel
     relevance: LogisticModel = LogisticModel(0.0, {})
     fitted: bool = True
-    """Whether it was fitted for the embedder in use, and not taken over from another."""
+    """Whether it was fitted for the embedder in use."""
     risks: tuple[Risk, ...] = ()
-    """What was measured on questions that fitted nothing, by rising threshold."""
+    """Measured on held-out questions, by ascending threshold."""
     floor: float = 0.0
-    """What stands for the cosine of passages that are merely in the same book, where it has few."""
+    """Default similarity floor, for books with few passages."""
 
     def threshold_for(self, target: float) -> float:
-        """Return the lowest threshold with which at most `target` of the answers are wrong.
-
-        Where none is safe enough, the highest that was measured.
-        """
+        """Return the lowest threshold that meets the target risk, or else the highest one."""
         safe = (risk.threshold for risk in self.risks if risk.wrong <= target)
         return next(safe, self.risks[-1].threshold if self.risks else 1.0)
 
 
 def calibration_file(embedder: str) -> str:
-    """Name the file that holds the calibration of an embedder."""
+    """Return the name of the calibration file of an embedder."""
     return f"{embedder.partition('@')[0].replace('/', '--')}.json"
 
 
 @lru_cache(maxsize=4)
-def load_calibration(embedder: str, own: Path | None = None) -> Calibration:
-    """Read the calibration fitted for an embedder, from the folder `own` or as it ships.
+def load_calibration(embedder: str, custom_folder: Path | None = None) -> Calibration:
+    """Load the calibration of an embedder, from a custom folder or from those that ship.
 
-    For an embedder that has none, it is that of the embedded one without the features that depend
-    on the embedder: nothing is then read into cosines whose scale nobody has measured. Less tells
-    the answerable from the rest, and the probabilities are not calibrated.
+    An embedder without one gets the default calibration without the features that depend on the
+    scale of cosines. Its probabilities are not calibrated.
 
     Raises:
-        BadSettings: the file in `own` is no calibration.
+        BadSettings: the file in the custom folder is invalid.
     """
     shipped = resources.files("citewell.retrieve") / "fitted"
-    for folder in (own, shipped):
+    for folder in (custom_folder, shipped):
         file = folder / calibration_file(embedder) if folder else None
         if file and file.is_file():
             return _read_calibration(file)
-    embedded = _read_calibration(shipped / DEFAULT_CALIBRATION_FILE)
+    default = _read_calibration(shipped / DEFAULT_CALIBRATION_FILE)
     return Calibration(
-        answerability=_without_cosines(embedded.answerability),
-        relevance=_borrow_answerability(),
+        answerability=_without_cosines(default.answerability),
+        relevance=_default_relevance(),
         fitted=False,
     )
 
 
-def _borrow_answerability() -> LogisticModel:
+def _default_relevance() -> LogisticModel:
     shipped = resources.files("citewell.retrieve") / "fitted" / DEFAULT_CALIBRATION_FILE
     return _without_cosines(_read_calibration(shipped).relevance)
 
 
 def _without_cosines(model: LogisticModel) -> LogisticModel:
     weights = dict(model.weights)
-    kept = sum(weights.pop(name, 0.0) * value for name, value in DEFAULT_FEATURES.items())
-    return LogisticModel(model.bias + kept, weights)
+    constant = sum(weights.pop(name, 0.0) * value for name, value in DEFAULT_FEATURES.items())
+    return LogisticModel(model.bias + constant, weights)
 
 
 def _read_calibration(file: Traversable) -> Calibration:
@@ -124,14 +117,12 @@ def _read_calibration(file: Traversable) -> Calibration:
         risks = fitted.get("held_out", {}).get("risk", ())
         return Calibration(
             answerability=_logistic(fitted),
-            relevance=_logistic(data["relevance"])
-            if "relevance" in data
-            else _borrow_answerability(),
+            relevance=_logistic(data["relevance"]) if "relevance" in data else _default_relevance(),
             risks=tuple(Risk(*(float(figure) for figure in risk)) for risk in risks),
             floor=float(fitted.get("floor", 0.0)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadSettings(f"{file} is no calibration; fit it again, or delete it.") from error
+        raise BadSettings(f"{file} is no valid calibration; fit it again, or delete it.") from error
 
 
 def _logistic(fitted: Mapping[str, Any]) -> LogisticModel:
@@ -141,23 +132,23 @@ def _logistic(fitted: Mapping[str, Any]) -> LogisticModel:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known about a question and everything found for it."""
+    """Signals of a search, from which the features are computed."""
 
     question: str
     texts: Sequence[str]
-    """The passages with their headings, in rank order."""
+    """Passages with their headings, in rank order."""
     cosines: Sequence[float]
     floor: float
-    """The cosine of passages that are merely in the same book: a short or sloppy question has low
-    cosines throughout, and only what stands out from them means something."""
+    """The similarity floor: the cosine of passages that are off the question. Short questions have
+    low cosines throughout, so that only the lift above the floor is meaningful."""
     evidence: Sequence[Evidence]
-    """Sentences of the passages, best first."""
+    """Reranked sentences, best first."""
     statistics: TermStatistics
-    asked: str = ""
-    """The question in its own words, where others were taken from the conversation."""
+    original_question: str = ""
+    """The question before terms from the conversation were added."""
 
 
-_ASKING = frozenset(
+_GENERIC_TERMS = frozenset(
     terms(
         """
         advantage benefit drawback disadvantage downside upside pro con strength weakness limitation
@@ -169,44 +160,47 @@ _ASKING = frozenset(
         """
     )
 )
-"""Words of asking: a book lists weak points without calling them drawbacks."""
+"""Terms that a book can answer without using: it lists drawbacks without calling them that."""
 
 
 def answerability_features(signals: Signals) -> dict[str, float]:
-    """Describe whether the passages hold what the question asks for."""
+    """Return the features that predict whether the passages hold the answer."""
     statistics = signals.statistics
-    asked = set(terms(signals.question))
-    wanted = asked - _ASKING or asked
-    together = {term for text in signals.texts for term in terms(text)}
-    # What the conversation was about is in the book: it says nothing about what is asked now.
-    own = wanted & set(terms(signals.asked)) or wanted
-    total = sum(statistics.weight(term) for term in own) or 1.0
-    unknown = [statistics.weight(t) for t in own if not statistics.frequency.get(t)]
-    telling = statistics.documents / (statistics.documents + SHORT_BOOK)
-    read = [e.score for e in signals.evidence if e.score > UNREAD_SCORE]
+    content_terms = _content_terms(signals.question)
+    passage_terms = {term for text in signals.texts for term in terms(text)}
+    # Terms taken from the conversation are known to be in the book.
+    own_terms = content_terms & set(terms(signals.original_question)) or content_terms
+    total = sum(statistics.weight(term) for term in own_terms) or 1.0
+    unknown = [statistics.weight(t) for t in own_terms if not statistics.frequency.get(t)]
+    reliability = statistics.documents / (statistics.documents + SHORT_BOOK)
+    scores = [e.score for e in signals.evidence if e.score > UNREAD_SCORE]
     return {
-        "reader": _bounded(max(read, default=UNREAD_SCORE)),
+        "reader": _scale_logit(max(scores, default=UNREAD_SCORE)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
-        "together": statistics.coverage(wanted, together),
-        "unknown": telling * sum(unknown) / total,
+        "together": statistics.coverage(content_terms, passage_terms),
+        "unknown": reliability * sum(unknown) / total,
     }
 
 
-def relevance_features(place: int, signals: Signals) -> dict[str, float]:
-    """Describe whether the passage at `place`, counted from 0, is about what is asked."""
-    asked = set(terms(signals.question))
-    wanted = asked - _ASKING or asked
-    own = [e.score for e in signals.evidence if e.passage.number == place + 1]
-    read = [score for score in own if score != UNREAD_SCORE]
+def relevance_features(index: int, signals: Signals) -> dict[str, float]:
+    """Return the features that predict whether a passage is relevant."""
+    own_evidence = (e for e in signals.evidence if e.passage.number == index + 1)
+    scores = [e.score for e in own_evidence if e.score != UNREAD_SCORE]
     return {
-        "lift": signals.cosines[place] - signals.floor,
-        "words": signals.statistics.coverage(wanted, terms(signals.texts[place])),
-        "reader": _bounded(max(read)) if read else 0.0,
-        # Once a sentence answers for sure, no more are read: that says nothing of the passage.
-        "unread": float(not read),
+        "lift": signals.cosines[index] - signals.floor,
+        "words": signals.statistics.coverage(
+            _content_terms(signals.question), terms(signals.texts[index])
+        ),
+        "reader": _scale_logit(max(scores)) if scores else 0.0,
+        # A confident answer elsewhere ends the reranking, which says nothing about this passage.
+        "unread": float(not scores),
     }
 
 
-def _bounded(score: float) -> float:
-    """Keep a logit where one more unit still says something."""
+def _content_terms(question: str) -> set[str]:
+    question_terms = set(terms(question))
+    return question_terms - _GENERIC_TERMS or question_terms
+
+
+def _scale_logit(score: float) -> float:
     return max(-8.0, min(8.0, score)) / 8.0

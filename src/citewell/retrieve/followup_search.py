@@ -1,4 +1,4 @@
-"""Search for a question as part of its conversation."""
+"""Search for a question in the context of its conversation."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,25 +18,23 @@ from citewell.retrieve.search import SearchResult
 from citewell.text.terms import terms
 from citewell.text.vocabulary import Vocabulary
 
-CITED_ANSWERS = 2
-"""So many of the last answers a follow-up leans on: what they cite is read again for it."""
+RECENT_ANSWERS = 2
+"""Recent answers whose cited passages are candidates for a follow-up."""
 CONFIDENT_ANSWERABILITY = 0.85
-"""A follow-up that is answered this surely by itself is not read as leaning on what came before."""
-
+"""Above it, a question is not searched again together with the topic of the conversation."""
 MAX_REWRITE_CHARS = 500
-"""Characters of a question that a language model wrote."""
 
 AskModel = Callable[[str], Awaitable[str]]
-"""Has a language model rewrite a conversation into its last question, standing alone."""
+"""Has a language model rewrite the last question of a conversation to stand alone."""
 Search = Callable[[str, ConversationContext], Awaitable[SearchResult]]
-"""Searches for a standalone question, with what it takes from its conversation."""
+"""Searches for a standalone question in its conversation context."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSearch:
-    """What was searched for, standing alone, and what was found."""
+    """The standalone question, and the result of its search."""
 
-    standalone: str
+    standalone_question: str
     conversation_context: ConversationContext
     result: SearchResult
 
@@ -47,49 +45,45 @@ async def search_with_history(
     history: Sequence[Exchange],
     *,
     vocabulary: Vocabulary,
-    least: float,
-    ask: AskModel | None = None,
+    min_answerability: float,
+    ask_model: AskModel | None = None,
 ) -> ConversationSearch:
-    """Search for a question, as a follow-up where it is one; `ask` may say what it means.
-
-    `least` is the answerability from which a question is answered.
-    """
-    alone = await _rewrite_with_llm(question, history, ask) or standalone_question(
+    """Make a question standalone and search for it; `ask_model` replaces the rewrite rules."""
+    rewritten = await _rewrite_with_llm(question, history, ask_model) or standalone_question(
         question, history
     )
-    conversation_context = _build_context(question, history[-CITED_ANSWERS:])
-    standalone = expand_abbreviations(alone, vocabulary) or alone
-    at_first = conversation_context if alone != question else STANDALONE
-    found = await search(standalone, at_first)
-    beside = append_topic(alone, history)
-    if beside and found.answerability < CONFIDENT_ANSWERABILITY:
-        # It may lean on the conversation in a way its words do not show.
-        beside = expand_abbreviations(beside, vocabulary) or beside
-        again = await search(beside, conversation_context)
-        if again.answerability > max(found.answerability, least):
-            return ConversationSearch(beside, conversation_context, again)
-    return ConversationSearch(standalone, at_first, found)
+    history_context = _build_context(question, history[-RECENT_ANSWERS:])
+    context = history_context if rewritten != question else STANDALONE
+    standalone = expand_abbreviations(rewritten, vocabulary) or rewritten
+    result = await search(standalone, context)
+    with_topic = append_topic(rewritten, history)
+    if with_topic and result.answerability < CONFIDENT_ANSWERABILITY:
+        # The question may depend on the conversation without any word that shows it.
+        with_topic = expand_abbreviations(with_topic, vocabulary) or with_topic
+        topic_result = await search(with_topic, history_context)
+        if topic_result.answerability > max(result.answerability, min_answerability):
+            return ConversationSearch(with_topic, history_context, topic_result)
+    return ConversationSearch(standalone, context, result)
 
 
-def _build_context(question: str, last: Sequence[Exchange]) -> ConversationContext:
-    cited = tuple(identity for one in last for identity in one.cited)
-    return ConversationContext(
-        cited, answers_as_plain_text([one.told or one.answer for one in last]), question
-    )
+def _build_context(question: str, exchanges: Sequence[Exchange]) -> ConversationContext:
+    cited = tuple(chunk_id for one in exchanges for chunk_id in one.cited_chunk_ids)
+    answers = [one.answering_sentences or one.answer for one in exchanges]
+    return ConversationContext(cited, answers_as_plain_text(answers), question)
 
 
 async def _rewrite_with_llm(
-    question: str, history: Sequence[Exchange], ask: AskModel | None
+    question: str, history: Sequence[Exchange], ask_model: AskModel | None
 ) -> str:
-    """Return the follow-up as a language model puts it; nothing if it puts in words of its own."""
-    if ask is None or not history:
+    """Return the rewritten question; an empty string if it adds words of the model's own."""
+    if ask_model is None or not history:
         return ""
-    said = "\n".join(f"Reader: {one.question}\nBook: {one.answer}" for one in history)
+    conversation = "\n".join(f"Reader: {one.question}\nBook: {one.answer}" for one in history)
     try:
-        written = await ask(f"{said}\nReader: {question}")
+        reply = await ask_model(f"{conversation}\nReader: {question}")
     except ModelError:
         return ""
-    alone = re.sub(r"^(?:reader|question)\s*:\s*", "", " ".join(written.split()), flags=re.I)
-    known = set(terms(f"{said} {question}"))
-    of_theirs = terms(alone) and set(terms(alone)) <= known
-    return alone if of_theirs and len(alone) <= MAX_REWRITE_CHARS else ""
+    rewritten = re.sub(r"^(?:reader|question)\s*:\s*", "", " ".join(reply.split()), flags=re.I)
+    known = set(terms(f"{conversation} {question}"))
+    only_known_terms = terms(rewritten) and set(terms(rewritten)) <= known
+    return rewritten if only_known_terms and len(rewritten) <= MAX_REWRITE_CHARS else ""

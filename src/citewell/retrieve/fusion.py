@@ -1,45 +1,38 @@
-"""Two rankings made one, by how good a passage is in each and not by its mere place in them.
+"""Fusion of the dense and the keyword ranking by normalized scores.
 
-Places say that one passage is before another, but not by how much, and a passage that stands out in
-one ranking is often the right one. See decision 21.
+Rank-based fusion ignores how far a passage stands out in one ranking, which is a strong signal.
+See decision 21.
 """
 
-from collections.abc import Sequence
 from statistics import fmean, pstdev
 
 from citewell.options import SearchOptions
 from citewell.ports import Rankings
 
 DIGITS = 5
-"""Scores that differ by less are equal: engines add up in different orders."""
+"""Decimal places of scores; more would depend on the order in which an engine adds up."""
 
 
 def fuse(rankings: Rankings, options: SearchOptions) -> dict[str, float]:
-    """Score what was found, best first; ties fall by id, the same everywhere.
+    """Return the fused scores by chunk id, best first, ties by id.
 
-    By meaning, a passage counts the spreads of the ranking by which it lies above the ranking's
-    mean: cosines have another spread for every embedder and every question. By keywords, it counts
-    its share of the best score. What only one ranking found has at most what the last of the other
-    one has.
+    The fused score is the z-score of the cosine, whose scale depends on the embedder and the
+    question, plus the weighted share of the best keyword score. A chunk that is missing in one
+    ranking gets the lowest score there.
     """
-    meaning, keywords = dict(rankings.dense), dict(rankings.keyword)
-    middle, spread = _mean_and_deviation(rankings.dense)
-    unlike = min(meaning.values(), default=middle)
-    best = max(keywords.values(), default=0.0) or 1.0
-    # A ranking that is not full holds all passages with a word of the question: the rest have none.
-    wordless = min(keywords.values(), default=0.0) if len(keywords) >= options.depth else 0.0
+    dense, keyword = dict(rankings.dense), dict(rankings.keyword)
+    mean = fmean(dense.values()) if dense else 0.0
+    deviation = (pstdev(dense.values()) if dense else 0.0) or 1.0
+    lowest_dense = min(dense.values(), default=mean)
+    best_keyword = max(keyword.values(), default=0.0) or 1.0
+    # A ranking below `depth` is complete: other chunks contain no word of the question.
+    lowest_keyword = min(keyword.values(), default=0.0) if len(keyword) >= options.depth else 0.0
 
-    def score(identity: str) -> float:
-        by_meaning = (meaning.get(identity, unlike) - middle) / spread
-        by_keywords = keywords.get(identity, wordless) / best
-        return round(by_meaning + options.keyword_weight * by_keywords, DIGITS)
+    def score(chunk_id: str) -> float:
+        dense_score = (dense.get(chunk_id, lowest_dense) - mean) / deviation
+        keyword_score = keyword.get(chunk_id, lowest_keyword) / best_keyword
+        return round(dense_score + options.keyword_weight * keyword_score, DIGITS)
 
-    scores = {identity: score(identity) for identity in {**meaning, **keywords}}
-    order = sorted(scores, key=lambda identity: (-scores[identity], identity))
-    return {identity: scores[identity] for identity in order}
-
-
-def _mean_and_deviation(ranking: Sequence[tuple[str, float]]) -> tuple[float, float]:
-    """Return the mean of a ranking's scores, and how far they lie around it."""
-    scores = [score for _, score in ranking]
-    return (fmean(scores), pstdev(scores) or 1.0) if scores else (0.0, 1.0)
+    scores = {chunk_id: score(chunk_id) for chunk_id in {**dense, **keyword}}
+    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return {chunk_id: scores[chunk_id] for chunk_id in order}

@@ -1,4 +1,4 @@
-"""Which sentences of the passages answer the question."""
+"""Sentence-level reranking: which sentences of the passages answer the question."""
 
 import re
 from collections import OrderedDict
@@ -17,26 +17,24 @@ from citewell.text.sentences import Span, split_spans
 from citewell.text.terms import TermStatistics, terms, words
 
 HEADING_WEIGHT = 0.6
-"""A question word found in the heading above a sentence counts this much of one found in it."""
+"""Weight of a question term in the heading, relative to one in the sentence."""
 COREFERENCE_WEIGHT = 0.8
-"""The same, for one found in the sentence that it refers back to."""
+"""Weight of a question term in the sentence that this one refers to."""
 SENTENCE_QUOTAS = (4, 3, 2, 2, 1, 1, 1, 1)
-"""How many sentences of the first, second, … passage are read closely."""
+"""Sentences to score with the reranker, for the first, second, … passage."""
 FIRST_PASS_QUOTAS = (4, 1, 1)
-"""How many of them are read first."""
+"""Those of them to score in the first pass."""
 CONFIDENT_SCORE = 6.0
-"""A sentence of that score in the best passage answers: no more is read. Chosen on the questions of
-two textbooks and SciFact's training claims, where one in six ends here and no page is lost."""
-MAX_TEXT = 320
-MEMORY = 4096
-"""How many sentence scores are remembered."""
+"""A sentence of the best passage with this score ends the reranking after the first pass. Tuned on
+questions about two textbooks and SciFact: one in six ends early, without losing a page."""
+MAX_SENTENCE_CHARS = 320
+CACHE_SIZE = 4096
 UNREAD_SCORE = -12.0
-"""The score of a sentence that was not read closely: lower than any reader gives."""
+"""The score of sentences that were not reranked; below any reranker score."""
 ALREADY_ANSWERED_PENALTY = 1.5
-"""How much less a sentence counts for a follow-up if an earlier answer has said it."""
-
+"""Penalty for sentences that an earlier answer in the conversation contains."""
 COMMON_TERM_SHARE = 0.2
-"""What so large a share of a book's passages say is what the book is about."""
+"""Terms in this share of the passages name the subject of the book."""
 
 _NAME = r"(?:[A-Z][\w+-]*|\d[\d.]*)"
 _WITHIN = re.compile(rf"\b(?:in|within|inside|with|under|on|using) (?:the )?({_NAME}(?: {_NAME})*)")
@@ -44,60 +42,59 @@ _WITHIN = re.compile(rf"\b(?:in|within|inside|with|under|on|using) (?:the )?({_N
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage as a model sees it."""
+    """A numbered passage, as models get it."""
 
     number: int
     text: str
     heading: str
     similarity: float
-    here: bool = False
-    """Whether it stands in the chapter that the reader has open."""
+    in_current_chapter: bool = False
+    """Whether the reader has its chapter open."""
     part: str = ""
-    """Which piece of a block too long for one passage, as `2 of 3`."""
+    """Part of a block that was split, such as `2 of 3`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One sentence of a passage, and how well it answers the question."""
+    """A sentence of a passage, and how well it answers the question."""
 
     passage: Passage
-    place: int
-    """Position among the sentences of its passage."""
+    position: int
+    """Index among the sentences of the passage."""
     span: Span
     coverage: float
-    """Share of the question's weight found in the sentence and its heading, 0 to 1."""
+    """Weighted share of the question's terms in the sentence and its heading, 0 to 1."""
     score: float = UNREAD_SCORE
-    """The reader's opinion; around 0 undecided."""
-    told: bool = False
-    """Whether an earlier answer has said it."""
+    """The reranker's logit."""
+    already_answered: bool = False
+    """Whether an earlier answer in the conversation contains it."""
 
     @property
     def text(self) -> str:
-        """The sentence, byte for byte."""
+        """The sentence, verbatim."""
         return self.span.of(self.passage.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """What is known of a sentence before anything is asked."""
+    """A parsed sentence, independent of any question."""
 
     span: Span
-    said: frozenset[str]
-    """Its terms."""
-    meant: frozenset[str]
-    """Those of the sentences that it refers back to."""
-    read_as: str | None
-    """The words that a reader gets, under no heading yet; `None` for what answers nothing."""
+    terms: frozenset[str]
+    antecedent_terms: frozenset[str]
+    """Terms of the sentences that it refers to."""
+    reranker_text: str | None
+    """Input for the reranker, without headings; `None` for sentences that answer nothing."""
 
 
 class SentenceReranker:
-    """Finds the sentences that answer: words choose which to read, the reader decides."""
+    """Ranks sentences: lexical coverage selects which ones the reranker scores."""
 
-    def __init__(self, reader: Reranker) -> None:
-        """Read with `reader`."""
-        self._reader = reader
-        # The search and the embedded answerer ask about the same sentences.
-        self._known: OrderedDict[tuple[str, str], float] = OrderedDict()
+    def __init__(self, reranker: Reranker) -> None:
+        """Score with `reranker`."""
+        self._reranker = reranker
+        # Both the search and the embedded model score the same sentences.
+        self._cache: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._lock = Lock()
 
     def rank(
@@ -106,223 +103,231 @@ class SentenceReranker:
         passages: Sequence[Passage],
         statistics: TermStatistics,
         quotas: Sequence[int] = SENTENCE_QUOTAS,
-        glance: Sequence[int] = FIRST_PASS_QUOTAS,
-        told: str = "",
+        first_pass_quotas: Sequence[int] = FIRST_PASS_QUOTAS,
+        previous_answers: str = "",
     ) -> list[Evidence]:
-        """Score the sentences of the passages, best first; without `glance` all are read.
+        """Return the sentences of the passages, best first.
 
-        Sentences that stand in `told` are known to who asks, and count for less.
+        Without `first_pass_quotas`, there is a single pass. Sentences that `previous_answers`
+        contain are penalized.
         """
         subject = _book_subject_names(question, statistics)
-        found: list[Evidence] = []
-        first: list[tuple[Evidence, str]] = []
-        later: list[tuple[Evidence, str]] = []
-        for place, passage in enumerate(passages):
-            own = _score_by_terms(question, passage, statistics)
-            found += own
-            quota = quotas[min(place, len(quotas) - 1)]
-            chosen = self._worth_reading(question, own, quota, subject)
-            at_once = (glance[place] if place < len(glance) else 0) if glance else len(chosen)
-            first += chosen[:at_once]
-            later += chosen[at_once:]
-        groups = [[text for _, text in group] for group in (first, later)]
-        best = {text for e, text in (*first, *later) if e.passage is passages[0]}
-        scores = self._read(question, groups, best)
-        read = [
+        sentences: list[Evidence] = []
+        first_pass: list[tuple[Evidence, str]] = []
+        second_pass: list[tuple[Evidence, str]] = []
+        for index, passage in enumerate(passages):
+            by_terms = _score_by_terms(question, passage, statistics)
+            sentences += by_terms
+            quota = quotas[min(index, len(quotas) - 1)]
+            selected = self._select(question, by_terms, quota, subject)
+            first = len(selected)
+            if first_pass_quotas:
+                first = first_pass_quotas[index] if index < len(first_pass_quotas) else 0
+            first_pass += selected[:first]
+            second_pass += selected[first:]
+        passes = [[text for _, text in one] for one in (first_pass, second_pass)]
+        of_best_passage = {
+            text for e, text in (*first_pass, *second_pass) if e.passage is passages[0]
+        }
+        scores = self._score(question, passes, of_best_passage)
+        reranked = [
             replace(
                 e,
                 score=scores[text]
-                - ALREADY_ANSWERED_PENALTY * (known := _is_already_answered(e, told)),
-                told=known,
+                - ALREADY_ANSWERED_PENALTY * (known := _is_already_answered(e, previous_answers)),
+                already_answered=known,
             )
-            for e, text in (*first, *later)
+            for e, text in (*first_pass, *second_pass)
             if text in scores
         ]
-        places = {(e.passage.number, e.place) for e in read}
-        rest = [e for e in found if (e.passage.number, e.place) not in places]
+        done = {(e.passage.number, e.position) for e in reranked}
+        rest = [e for e in sentences if (e.passage.number, e.position) not in done]
         return sorted(
-            [*read, *rest], key=lambda e: (-e.score, -e.coverage, e.passage.number, e.place)
+            [*reranked, *rest],
+            key=lambda e: (-e.score, -e.coverage, e.passage.number, e.position),
         )
 
-    def _worth_reading(
-        self, question: str, own: Sequence[Evidence], quota: int, subject: Sequence[str]
+    def _select(
+        self, question: str, sentences: Sequence[Evidence], quota: int, subject: Sequence[str]
     ) -> list[tuple[Evidence, str]]:
-        """Choose a passage's sentences by their words; one that was read before is not read on."""
-        fitting = [(e, text) for e in own if (text := _reranker_text(e, subject)) is not None]
-        known = [(e, text) for e, text in fitting if (question, text) in self._known]
-        return known or sorted(fitting, key=lambda pair: (-pair[0].coverage, pair[0].place))[:quota]
+        """Return the sentences to rerank: the cached ones, or else those of highest coverage."""
+        pairs = [(e, text) for e in sentences if (text := _reranker_text(e, subject)) is not None]
+        cached = [(e, text) for e, text in pairs if (question, text) in self._cache]
+        return (
+            cached or sorted(pairs, key=lambda pair: (-pair[0].coverage, pair[0].position))[:quota]
+        )
 
-    def _read(
-        self, question: str, groups: Sequence[Sequence[str]], best: Set[str]
+    def _score(
+        self, question: str, passes: Sequence[Sequence[str]], of_best_passage: Set[str]
     ) -> dict[str, float]:
-        """Score the texts, group by group, until one of the best passage answers for sure."""
-        texts = dict.fromkeys(text for group in groups for text in group)
-        # Asked once for each: what others read at the same time may push it out.
-        known = {text: self._known.get((question, text)) for text in texts}
-        scores = {text: score for text, score in known.items() if score is not None}
-        for group in groups:
-            if any(score >= CONFIDENT_SCORE for text, score in scores.items() if text in best):
+        """Score the texts, pass by pass, until a text of the best passage is a confident answer."""
+        texts = dict.fromkeys(text for one in passes for text in one)
+        # One lookup each: other threads can evict entries at any time.
+        cached = {text: self._cache.get((question, text)) for text in texts}
+        scores = {text: score for text, score in cached.items() if score is not None}
+        for one in passes:
+            if any(scores.get(text, UNREAD_SCORE) >= CONFIDENT_SCORE for text in of_best_passage):
                 break
-            new = [text for text in dict.fromkeys(group) if text not in scores]
-            for asked, texts_of in _query_variants(question, new):
-                scores |= zip(texts_of, self._reader.score(asked, texts_of), strict=True)
+            new = [text for text in dict.fromkeys(one) if text not in scores]
+            for query, query_texts in _query_variants(question, new):
+                scores |= zip(query_texts, self._reranker.score(query, query_texts), strict=True)
         with self._lock:
-            self._known |= {(question, text): score for text, score in scores.items()}
-            while len(self._known) > MEMORY:
-                self._known.popitem(last=False)
+            self._cache |= {(question, text): score for text, score in scores.items()}
+            while len(self._cache) > CACHE_SIZE:
+                self._cache.popitem(last=False)
         return scores
 
 
 def _query_variants(question: str, texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each way of asking with the texts to ask: those that say “ICP” are asked for “ICP”.
+    """Yield the query without abbreviation expansions for texts that use the same form.
 
-    By a question that says it in full as well, whatever says both would answer all about it.
+    With both forms in the query, texts that merely contain both forms would score too high.
     """
-    asked, forms = without_expansions(question)
-    same = [bool(forms) and all(_says(text, form) for form in forms) for text in texts]
-    for way, alike in ((asked, True), (question, False)):
-        if chosen := [text for text, one in zip(texts, same, strict=True) if one is alike]:
-            yield way, chosen
+    unexpanded, forms = without_expansions(question)
+    same = [text for text in texts if forms and all(_contains(text, form) for form in forms)]
+    other = [text for text in texts if text not in same]
+    yield from ((query, group) for query, group in ((unexpanded, same), (question, other)) if group)
 
 
-def _says(text: str, form: str) -> bool:
+def _contains(text: str, form: str) -> bool:
     return form in words(text) if " " not in form else form.lower() in text.lower()
 
 
-def _is_already_answered(evidence: Evidence, told: str) -> bool:
-    return bool(told) and " ".join(strip_inline_markup(evidence.text).split()) in told
+def _is_already_answered(evidence: Evidence, previous_answers: str) -> bool:
+    sentence = " ".join(strip_inline_markup(evidence.text).split())
+    return bool(previous_answers) and sentence in previous_answers
 
 
 @memoize_text(1024)
 def _sentences(passage: str) -> tuple[_Sentence, ...]:
-    """Take a passage apart; the next question is often about the same ones."""
-    found: list[_Sentence] = []
-    before: frozenset[str] = frozenset()
+    """Parse a passage, memoized since questions often share passages."""
+    sentences: list[_Sentence] = []
+    previous: frozenset[str] = frozenset()
     spans = split_spans(passage)
-    for place, span in enumerate(spans):
+    for position, span in enumerate(spans):
         text = span.of(passage)
-        said = frozenset(terms(strip_inline_markup(text)))
-        # "They cost friction" is about what the sentence before names.
-        meant = before if is_anaphoric(text) else frozenset()
-        read_as = _with_context(passage, spans, place) if _answers_in_form(span, text) else None
-        found.append(_Sentence(span, said, meant, read_as))
-        before = said | meant
-    return tuple(found)
+        own_terms = frozenset(terms(strip_inline_markup(text)))
+        # "They cost friction" is about what the previous sentence names.
+        antecedent_terms = previous if is_anaphoric(text) else frozenset()
+        reranker_text = _with_context(passage, spans, position) if _can_answer(span, text) else None
+        sentences.append(_Sentence(span, own_terms, antecedent_terms, reranker_text))
+        previous = own_terms | antecedent_terms
+    return tuple(sentences)
 
 
 def _book_subject_names(question: str, statistics: TermStatistics) -> list[str]:
-    """Return the names of the book's subject in questions such as “… in ROS 2”."""
-    least = COMMON_TERM_SHARE * statistics.documents
-    found = _WITHIN.search(question)
-    names = words(found[1]) if found else []
-    said = [term for name in names for term in terms(name)]
-    return names if said and all(statistics.frequency.get(s, 0) >= least for s in said) else []
+    """Return the name of the book's subject in questions such as “… in ROS 2”."""
+    min_count = COMMON_TERM_SHARE * statistics.documents
+    match = _WITHIN.search(question)
+    names = words(match[1]) if match else []
+    name_terms = [term for name in names for term in terms(name)]
+    common = all(statistics.frequency.get(term, 0) >= min_count for term in name_terms)
+    return names if name_terms and common else []
 
 
 def _reranker_text(evidence: Evidence, subject: Sequence[str]) -> str | None:
-    """Return a sentence with what it is read under; `None` if it answers nothing.
+    """Return a sentence with its heading; `None` if it answers nothing.
 
-    In a book about ROS 2 few sentences name it, and those that do are not the better answers to
-    what asks for something “in ROS 2”.
+    The subject of the book is added unless the sentence names it: in a book about ROS 2, sentences
+    that say “ROS 2” are not better answers to “… in ROS 2”.
     """
     passage = evidence.passage
-    sentence = _sentences(passage.text)[evidence.place]
-    if sentence.read_as is None:
+    sentence = _sentences(passage.text)[evidence.position]
+    if sentence.reranker_text is None:
         return None
     heading = passage.heading
-    known = sentence.said | sentence.meant | set(terms(heading))
-    unsaid = " ".join(word for word in subject if not known.issuperset(terms(word)))
-    where = f"{unsaid} › {heading}" if unsaid and heading else unsaid or heading
-    return f"{where}: {sentence.read_as}"
+    known = sentence.terms | sentence.antecedent_terms | set(terms(heading))
+    missing = " ".join(word for word in subject if not known.issuperset(terms(word)))
+    context = f"{missing} › {heading}" if missing and heading else missing or heading
+    return f"{context}: {sentence.reranker_text}"
 
 
-def _with_context(passage: str, spans: Sequence[Span], place: int) -> str:
-    """Return the words of a sentence with what it refers back to."""
-    text = spans[place].of(passage)
-    if place > 0 and is_anaphoric(text):
-        text = f"{spans[place - 1].of(passage)} {text}"
-    if spans[place].kind == "row":
-        first = table_start(spans, place)
-        text = f"{spans[first].of(passage)} {text}" if first < place else text
+def _with_context(passage: str, spans: Sequence[Span], position: int) -> str:
+    """Return a sentence with its antecedent, or a table row with the header."""
+    text = spans[position].of(passage)
+    if position > 0 and is_anaphoric(text):
+        text = f"{spans[position - 1].of(passage)} {text}"
+    if spans[position].kind == "row":
+        first = table_start(spans, position)
+        text = f"{spans[first].of(passage)} {text}" if first < position else text
         text = text.replace("|", " ")
-    return strip_inline_markup(text)[:MAX_TEXT]
+    return strip_inline_markup(text)[:MAX_SENTENCE_CHARS]
 
 
-def table_start(spans: Sequence[Span], place: int) -> int:
-    """Return the place of the first row of the table that the row at `place` stands in."""
-    while place > 0 and spans[place - 1].kind == "row":
-        place -= 1
-    return place
+def table_start(spans: Sequence[Span], position: int) -> int:
+    """Return the position of the first row of a table."""
+    while position > 0 and spans[position - 1].kind == "row":
+        position -= 1
+    return position
 
 
 def _score_by_terms(question: str, passage: Passage, statistics: TermStatistics) -> list[Evidence]:
-    wanted = {term: statistics.weight(term) for term in terms(question)}
-    total = sum(wanted.values()) or 1.0
+    weights = {term: statistics.weight(term) for term in terms(question)}
+    total = sum(weights.values()) or 1.0
     heading = set(terms(passage.heading))
 
     def credit(term: str, sentence: _Sentence) -> float:
-        if term in sentence.said:
+        if term in sentence.terms:
             return 1.0
-        return COREFERENCE_WEIGHT if term in sentence.meant else HEADING_WEIGHT * (term in heading)
+        if term in sentence.antecedent_terms:
+            return COREFERENCE_WEIGHT
+        return HEADING_WEIGHT * (term in heading)
 
     return [
         Evidence(
             passage,
-            place,
+            position,
             sentence.span,
-            sum(weight * credit(term, sentence) for term, weight in wanted.items()) / total,
+            sum(weight * credit(term, sentence) for term, weight in weights.items()) / total,
         )
-        for place, sentence in enumerate(_sentences(passage.text))
+        for position, sentence in enumerate(_sentences(passage.text))
     ]
 
 
-def _answers_in_form(span: Span, text: str) -> bool:
-    """Leave out questions, such as exercises, headings and pictures: they answer nothing."""
+def _can_answer(span: Span, text: str) -> bool:
+    """Return whether it is a statement, and no heading, question or image."""
     text = text.strip("*_ ")
     return span.kind != "heading" and not text.endswith("?") and text[:2] != "!["
 
 
 CURRENT_CHAPTER_MARGIN = 1.0
-"""By so much of the reader's score what stands elsewhere must be better to stay ahead: a third of
-what parts the sentences of one answer."""
+"""Score by which other chapters must be better to rank before the current one: a third of the
+spread within one answer."""
 T = TypeVar("T")
 
 
 def boost_current_chapter(
-    found: Sequence[T], is_here: Callable[[T], bool], score: Callable[[T], float]
+    items: Sequence[T], in_chapter: Callable[[T], bool], score: Callable[[T], float]
 ) -> list[T]:
-    """Let what is here pass those before it that are elsewhere and not clearly better.
+    """Move items of the current chapter before others that are not clearly better.
 
-    What was not read closely stays where it is: nobody knows how good it is.
+    Items without a reranker score are not moved.
     """
+
+    def should_swap(previous: T, item: T) -> bool:
+        close = score(previous) - score(item) <= CURRENT_CHAPTER_MARGIN
+        return close and not in_chapter(previous)
+
     order: list[T] = []
-    for one in found:
-        place = len(order)
-        if is_here(one) and score(one) > UNREAD_SCORE:
-            while place and _should_swap(order[place - 1], one, is_here, score):
-                place -= 1
-        order.insert(place, one)
+    for item in items:
+        index = len(order)
+        if in_chapter(item) and score(item) > UNREAD_SCORE:
+            while index and should_swap(order[index - 1], item):
+                index -= 1
+        order.insert(index, item)
     return order
-
-
-def _should_swap(
-    before: T, one: T, is_here: Callable[[T], bool], score: Callable[[T], float]
-) -> bool:
-    return not is_here(before) and score(before) - score(one) <= CURRENT_CHAPTER_MARGIN
 
 
 def prefer_chapter(
     hits: Sequence[Hit], evidence: Sequence[Evidence], chapter: str
 ) -> tuple[Hit, ...]:
-    """Mark the hits of the chapter, and order those that are close; all of them stay.
-
-    The evidence numbers its passages as the hits are ranked.
-    """
+    """Mark the hits of the chapter, and rank them first among near-equals."""
     if not chapter:
         return tuple(hits)
     best: dict[int, float] = {}
-    for one in evidence:
-        best[one.passage.number] = max(one.score, best.get(one.passage.number, UNREAD_SCORE))
+    for sentence in evidence:
+        number = sentence.passage.number
+        best[number] = max(sentence.score, best.get(number, UNREAD_SCORE))
     marked = [replace(hit, here=hit.chunk.chapter == chapter) for hit in hits]
     ordered = boost_current_chapter(
         marked, lambda hit: hit.here, lambda hit: best.get(hit.rank, UNREAD_SCORE)

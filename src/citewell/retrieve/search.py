@@ -1,4 +1,4 @@
-"""Find the passages that answer a question: by meaning and by keywords, fused, read, calibrated."""
+"""Hybrid search: dense and keyword retrieval, fusion, reranking, calibration."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -27,34 +27,31 @@ from citewell.text.plain_text import plain
 from citewell.text.terms import terms
 
 EXTRA_CANDIDATES = 3
-"""How many hits more than asked for are read; the reader may prefer one of them."""
+"""Candidates to rerank beyond `top_k`."""
 DUPLICATE_COSINE, DUPLICATE_OVERLAP = 0.97, 0.9
-"""Passages this close, with this share of their words in common, say the same."""
+"""Chunks above both the cosine and the share of common terms are duplicates."""
 RERANKER_WEIGHT = 0.3
-"""What a unit of the reader's score counts for a passage, beside its score in the search: chosen on
-the questions of two textbooks."""
+"""Weight of the reranker score, relative to the fused score; tuned on two textbooks."""
 MIN_RERANK_SCORE = -8.0
-"""The reader's score of a passage that says nothing to the question; worse is no worse."""
+"""Lower bound of the reranker score of a passage."""
 MIN_RELEVANT_ANSWERABILITY = 0.05
-"""The answerability below which nothing that was found is about the question: on the sample book,
-what it does not speak of stays below, and words that it uses come far above."""
+"""Below it, no hit is about the question."""
 FLOOR_RANK = 20
-"""From this rank on, what is found is taken to be no longer about the question."""
+"""Hits from this rank on are taken to be off the question."""
 FLOOR_SAMPLE_SIZE = 20
-"""Of how many passages the floor is the mean. For those that a short book, or the part that a
-filter leaves of one, does not have, the usual floor stands."""
+"""Hits of which the similarity floor is the mean; missing ones count as the default floor."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found, best first, and how likely it holds the answer."""
+    """Hits, best first, and the probability that they hold the answer."""
 
     hits: tuple[Hit, ...]
     answerability: float
 
     @property
     def relevant(self) -> tuple[Hit, ...]:
-        """What is worth showing to someone who searches: the nearest passages may be far off."""
+        """The hits, unless none is about the question."""
         return self.hits if self.answerability >= MIN_RELEVANT_ANSWERABILITY else ()
 
 
@@ -64,13 +61,13 @@ class Searcher:
     def __init__(
         self,
         embedder: Embedder,
-        evidence: SentenceReranker,
+        reranker: SentenceReranker,
         calibration: Calibration,
         options: SearchOptions,
     ) -> None:
-        """Search with `embedder`, read with `evidence`, and score by the fitted calibration."""
+        """Connect the stages of a search."""
         self.embedder = embedder
-        self.evidence = evidence
+        self.reranker = reranker
         self.calibration = calibration
         self.options = options
 
@@ -82,57 +79,54 @@ class Searcher:
         filters: Filters,
         top_k: int,
         conversation_context: ConversationContext = STANDALONE,
-        near: str = "",
+        current_chapter: str = "",
     ) -> SearchResult:
-        """Return the `top_k` best chunks of the index for a standalone question.
+        """Return the `top_k` best chunks for a standalone question.
 
-        What was cited before is read beside what is found, and judged like it. Chunks of the
-        chapter `near` come before others that are no better; what is found, and how likely it holds
-        the answer, does not depend on it.
+        Chunks cited earlier in the conversation are additional candidates. Chunks of
+        `current_chapter` rank first among near-equals, which affects nothing else.
         """
         hits, signals = await self.retrieve(index, question, filters, top_k, conversation_context)
         if not hits:
             return SearchResult((), 0.0)
         answerability = self.calibration.answerability(answerability_features(signals))
         scored = self.score_hits(hits, signals)
-        return SearchResult(prefer_chapter(scored, signals.evidence, near), answerability)
+        return SearchResult(
+            prefer_chapter(scored, signals.evidence, current_chapter), answerability
+        )
 
     def score_hits(self, hits: Sequence[Hit], signals: Signals) -> tuple[Hit, ...]:
-        """Return the hits, each with its own relevance to the question."""
+        """Return the hits with their calibrated relevance as `similarity`."""
         relevance = self.calibration.relevance
         return tuple(
-            replace(hit, similarity=relevance(relevance_features(place, signals)))
-            for place, hit in enumerate(hits)
+            replace(hit, similarity=relevance(relevance_features(index, signals)))
+            for index, hit in enumerate(hits)
         )
 
     def score_chunks(self, index: Index, question: str, ids: Sequence[str]) -> tuple[Hit, ...]:
-        """Return passages that were opened by name, with their relevance to a question.
-
-        Their sentences are not read: nothing is decided by it.
-        """
+        """Return chunks by id as hits, scored for a question without reranking."""
         if not ids:
             return ()
         vector = self.embedder.embed_query(question)
         rankings = index.rank(question, vector, filters=Filters(), depth=self.options.depth)
-        found = index.fetch(ids)
-        hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
+        hits = _to_hits(vector, index.fetch(ids))
         return self.score_hits(hits, self._signals(index, question, hits, rankings, ()))
 
     def _find_candidates(
-        self, index: Index, question: str, filters: Filters, count: int, also: Sequence[str]
+        self, index: Index, question: str, filters: Filters, count: int, cited_ids: Sequence[str]
     ) -> tuple[list[Hit], dict[str, float], Rankings]:
-        """Return the best of both rankings, their scores, and the rankings, before any is read."""
+        """Return the candidates to rerank, their retrieval scores, and both rankings."""
         vector = self.embedder.embed_query(question)
         rankings = index.rank(question, vector, filters=filters, depth=self.options.depth)
         scores = fuse(rankings, self.options)
-        found = _drop_duplicates(index.fetch(list(scores)[: count + EXTRA_CANDIDATES]))
-        # Exercises last: they have the words of a question, but no answer.
-        found = sorted(found, key=lambda pair: pair[0].role == "exercises")[:count]
-        more = index.fetch(also) if also else ()
-        last = min((scores[chunk.id] for chunk, _ in found), default=0.0)
-        found = _drop_duplicates([*found, *(one for one in more if filters.matches(one[0]))])
-        hits = [_hit(vector, *one, rank) for rank, one in enumerate(found, start=1)]
-        return hits, retrieval_scores(hits, scores, last), rankings
+        chunks = _drop_duplicates(index.fetch(list(scores)[: count + EXTRA_CANDIDATES]))
+        # Exercises last: they contain the words of questions, but no answers.
+        chunks = sorted(chunks, key=lambda pair: pair[0].role == "exercises")[:count]
+        cited = index.fetch(cited_ids) if cited_ids else ()
+        lowest = min((scores[chunk.id] for chunk, _ in chunks), default=0.0)
+        chunks = _drop_duplicates([*chunks, *(pair for pair in cited if filters.matches(pair[0]))])
+        hits = _to_hits(vector, chunks)
+        return hits, retrieval_scores(hits, scores, lowest), rankings
 
     def _rerank(
         self,
@@ -143,13 +137,18 @@ class Searcher:
         top_k: int,
         conversation_context: ConversationContext,
     ) -> tuple[list[Hit], list[Evidence]]:
-        """Read a few more hits than asked for, and keep those whose sentences answer best."""
-        rank = partial(self.evidence.rank, question, told=conversation_context.told)
-        # What was cited before stands last, and must not be passed over for what comes first.
-        glance = () if conversation_context.cited else FIRST_PASS_QUOTAS
-        evidence = rank(passages_of(hits), index.statistics, glance=glance)
-        kept = reorder(hits, scores, evidence, top_k)
-        return kept, rank(passages_of(kept), index.statistics)
+        """Return the best `top_k` candidates by their sentences, and those sentences."""
+        rank = partial(
+            self.reranker.rank,
+            question,
+            statistics=index.statistics,
+            previous_answers=conversation_context.previous_answers,
+        )
+        # Chunks cited before are last, and a first pass could end before them.
+        quotas = () if conversation_context.cited_chunk_ids else FIRST_PASS_QUOTAS
+        evidence = rank(number_passages(hits), first_pass_quotas=quotas)
+        best = reorder(hits, scores, evidence, top_k)
+        return best, rank(number_passages(best))
 
     async def retrieve(
         self,
@@ -159,21 +158,21 @@ class Searcher:
         top_k: int,
         conversation_context: ConversationContext = STANDALONE,
     ) -> tuple[list[Hit], Signals]:
-        """Search and read, without deciding what it means."""
-        # Other questions go on meanwhile: models release the interpreter lock, servers take time.
+        """Retrieve and rerank; return the hits, and the signals for calibration."""
+        # In threads: models release the interpreter lock, and servers take time.
         hits, scores, rankings = await asyncio.to_thread(
             self._find_candidates,
             index,
             question,
             filters,
             top_k + EXTRA_CANDIDATES,
-            conversation_context.cited,
+            conversation_context.cited_chunk_ids,
         )
         hits, evidence = await asyncio.to_thread(
             self._rerank, index, question, hits, scores, top_k, conversation_context
         )
         return hits, self._signals(
-            index, question, hits, rankings, evidence, conversation_context.asked
+            index, question, hits, rankings, evidence, conversation_context.original_question
         )
 
     def _signals(
@@ -183,30 +182,27 @@ class Searcher:
         hits: Sequence[Hit],
         rankings: Rankings,
         evidence: Sequence[Evidence],
-        asked: str = "",
+        original_question: str = "",
     ) -> Signals:
         return Signals(
             question=question,
-            texts=[context(hit.chunk) for hit in hits],
+            texts=[text_with_headings(hit.chunk) for hit in hits],
             cosines=[hit.cosine for hit in hits],
             floor=similarity_floor(rankings, self.calibration.floor),
             evidence=evidence,
             statistics=index.statistics,
-            asked=asked,
+            original_question=original_question,
         )
 
 
 def retrieval_scores(
-    hits: Sequence[Hit], scores: Mapping[str, float], last: float
+    hits: Sequence[Hit], scores: Mapping[str, float], lowest: float
 ) -> dict[str, float]:
-    """Return what the search says for each hit.
-
-    Exercises, and what is read for another reason than the search, stand with the last one found.
-    """
+    """Return the fused scores; exercises, and hits that no ranking contains, get `lowest`."""
     return {
-        hit.chunk.id: last
+        hit.chunk.id: lowest
         if hit.chunk.role == "exercises"
-        else max(last, scores.get(hit.chunk.id, last))
+        else max(lowest, scores.get(hit.chunk.id, lowest))
         for hit in hits
     }
 
@@ -214,27 +210,27 @@ def retrieval_scores(
 def reorder(
     hits: Sequence[Hit], scores: Mapping[str, float], evidence: Sequence[Evidence], top_k: int
 ) -> list[Hit]:
-    """Add what the reader says of the best sentences to what the search says, and keep the best."""
+    """Return the `top_k` hits by retrieval score plus the reranker score of their best sentence."""
     best: dict[int, float] = {}
-    for one in evidence:
-        number = one.passage.number
-        best[number] = max(one.score, best.get(number, MIN_RERANK_SCORE))
+    for sentence in evidence:
+        number = sentence.passage.number
+        best[number] = max(sentence.score, best.get(number, MIN_RERANK_SCORE))
 
-    def joined(hit: Hit) -> float:
-        # A passage may be without a sentence: a lone picture, say.
+    def combined(hit: Hit) -> float:
+        # A passage without sentences, such as an image, has no reranker score.
         return scores[hit.chunk.id] + RERANKER_WEIGHT * best.get(hit.rank, MIN_RERANK_SCORE)
 
-    order = sorted(hits, key=lambda hit: (-joined(hit), hit.rank))
+    order = sorted(hits, key=lambda hit: (-combined(hit), hit.rank))
     return [replace(hit, rank=rank) for rank, hit in enumerate(order[:top_k], start=1)]
 
 
-def context(chunk: Chunk) -> str:
-    """Return the words of a chunk with those of the headings above it."""
+def text_with_headings(chunk: Chunk) -> str:
+    """Return the plain text of a chunk after its headings."""
     return " ".join((chunk.part, *chunk.path, plain(chunk.text)))
 
 
-def passages_of(hits: Sequence[Hit]) -> list[Passage]:
-    """Number the hits as a model sees them."""
+def number_passages(hits: Sequence[Hit]) -> list[Passage]:
+    """Return the hits as numbered passages."""
     return [
         Passage(
             number=number,
@@ -246,25 +242,33 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
     ]
 
 
-def similarity_floor(rankings: Rankings, usual: float) -> float:
-    """Return the cosine of passages that are merely in the same book."""
+def similarity_floor(rankings: Rankings, default: float) -> float:
+    """Return the mean cosine of passages that are off the question."""
     tail = [score for _, score in rankings.dense[FLOOR_RANK:]]
-    tail += [usual] * (FLOOR_SAMPLE_SIZE - len(tail))
+    tail += [default] * (FLOOR_SAMPLE_SIZE - len(tail))
     return sum(tail) / len(tail)
 
 
-def _hit(vector: Vectors, chunk: Chunk, own: Vectors, rank: int) -> Hit:
-    cosine = max(0.0, min(1.0, float(vector @ own)))
-    return Hit(chunk=chunk, rank=rank, similarity=0.0, cosine=cosine, vector=tuple(own.tolist()))
+def _to_hits(query_vector: Vectors, chunks: Sequence[tuple[Chunk, Vectors]]) -> list[Hit]:
+    return [
+        Hit(
+            chunk=chunk,
+            rank=rank,
+            similarity=0.0,
+            cosine=max(0.0, min(1.0, float(query_vector @ vector))),
+            vector=tuple(vector.tolist()),
+        )
+        for rank, (chunk, vector) in enumerate(chunks, start=1)
+    ]
 
 
-def _drop_duplicates(found: Sequence[tuple[Chunk, Vectors]]) -> list[tuple[Chunk, Vectors]]:
-    """Keep the best of chunks that say the same, but for a word or two."""
-    kept: list[tuple[Chunk, Vectors]] = []
-    for chunk, vector in found:
-        if not any(_is_duplicate(chunk, vector, *other) for other in kept):
-            kept.append((chunk, vector))
-    return kept
+def _drop_duplicates(chunks: Sequence[tuple[Chunk, Vectors]]) -> list[tuple[Chunk, Vectors]]:
+    """Keep only the first of near-identical chunks."""
+    unique: list[tuple[Chunk, Vectors]] = []
+    for chunk, vector in chunks:
+        if not any(_is_duplicate(chunk, vector, *other) for other in unique):
+            unique.append((chunk, vector))
+    return unique
 
 
 def _is_duplicate(one: Chunk, vector: Vectors, other: Chunk, other_vector: Vectors) -> bool:
@@ -272,21 +276,20 @@ def _is_duplicate(one: Chunk, vector: Vectors, other: Chunk, other_vector: Vecto
         return True
     if float(vector @ other_vector) < DUPLICATE_COSINE:
         return False
-    ours, theirs = set(terms(plain(one.text))), set(terms(plain(other.text)))
-    return len(ours & theirs) >= DUPLICATE_OVERLAP * len(ours | theirs) > 0
+    one_terms, other_terms = set(terms(plain(one.text))), set(terms(plain(other.text)))
+    return len(one_terms & other_terms) >= DUPLICATE_OVERLAP * len(one_terms | other_terms) > 0
 
 
 async def search_across(
     searcher: Searcher, indexes: Sequence[Index], question: str, *, filters: Filters, top_k: int
 ) -> tuple[Hit, ...]:
-    """Return the `top_k` best passages of all books that say something to the question.
+    """Return the `top_k` best hits over several books.
 
-    Similarity is calibrated, a probability, and so it can be compared from book to book; the ranks
-    and scores of the searches behind it cannot.
+    They are ordered by `similarity`, which is calibrated, so that it compares between books.
     """
-    found = await asyncio.gather(
+    results = await asyncio.gather(
         *(searcher.search(index, question, filters=filters, top_k=top_k) for index in indexes)
     )
-    hits = [hit for result in found for hit in result.relevant]
+    hits = [hit for result in results for hit in result.relevant]
     hits.sort(key=lambda hit: (-hit.similarity, hit.rank, hit.chunk.id))
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:top_k], start=1))

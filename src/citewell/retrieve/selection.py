@@ -1,4 +1,4 @@
-"""How likely a reader's selection answers the question; nothing else is looked at."""
+"""Score the reader's selection as the only passage for a question."""
 
 import asyncio
 import re
@@ -6,17 +6,16 @@ import re
 from citewell.domain import Chunk, Filters, Hit
 from citewell.ports import Index
 from citewell.retrieve.calibration import DEFAULT_FEATURES, Signals, answerability_features
-from citewell.retrieve.search import Searcher, SearchResult, passages_of, similarity_floor
+from citewell.retrieve.search import Searcher, SearchResult, number_passages, similarity_floor
 from citewell.text.plain_text import plain
 from citewell.text.sentences import split_spans
 
-BEGINNING = 400
-"""Characters of a selection that stand for all of it."""
+BEGINNING_CHARS = 400
+"""Length of the beginning of a selection that represents the whole."""
 SENTENCE_QUOTA = 24
-"""How many sentences of a selection are read closely."""
+"""Maximum number of sentences to rerank."""
 WINDOW_SENTENCES = 8
-"""How many sentences are embedded together: about as much as a passage of a book has."""
-
+"""Sentences embedded together, about as many as a chunk has."""
 
 _THIS = (
     r"(?:(?:this|that|these|those)(?: \w+)?|it|(?:the|my) (?:selected )?"
@@ -35,60 +34,52 @@ _COURTESY = re.compile(r"^(?:please|(?:can|could|would|will) you(?: please)?)[, 
 
 
 def asks_about_whole(question: str) -> bool:
-    """Whether a question asks about a selection as a whole, such as “What is this about?”.
-
-    It is a request, whatever its verb, or a question for what is meant, and what it is about is the
-    selection and nothing in it.
-    """
-    asked = _COURTESY.sub("", " ".join(question.split())).rstrip(" ?!.")
-    asked = re.sub(r"(?:,? please| to me| for me| again)+$", "", asked, flags=re.I)
-    return bool(_WHAT_IS_THIS.fullmatch(asked) or _DO_THIS.fullmatch(asked))
+    """Return whether a question is about the whole selection, like “What is this about?”."""
+    request = _COURTESY.sub("", " ".join(question.split())).rstrip(" ?!.")
+    request = re.sub(r"(?:,? please| to me| for me| again)+$", "", request, flags=re.I)
+    return bool(_WHAT_IS_THIS.fullmatch(request) or _DO_THIS.fullmatch(request))
 
 
 async def score_selection(
-    searcher: Searcher, index: Index, selected: Chunk, question: str
+    searcher: Searcher, index: Index, selection: Chunk, question: str
 ) -> SearchResult:
-    """Return the selection as the one hit for a question, scored as a passage of the book would be.
+    """Return the selection as the only hit, scored like a passage of the book.
 
-    Of the book it takes figures only, never text: how rare words are in it, and how near to the
-    question a passage is that is merely in the same book.
+    The book contributes only statistics: term frequencies and the similarity floor.
     """
-    return await asyncio.to_thread(_score_in_windows, searcher, index, selected, question)
+    return await asyncio.to_thread(_score_in_windows, searcher, index, selection, question)
 
 
 def _score_in_windows(
-    searcher: Searcher, index: Index, selected: Chunk, question: str
+    searcher: Searcher, index: Index, selection: Chunk, question: str
 ) -> SearchResult:
     if asks_about_whole(question):
-        # “Explain this” is asked in the words of what it points at.
-        question = selected.text[:BEGINNING]
+        # “Explain this” has no content words of its own.
+        question = selection.text[:BEGINNING_CHARS]
     vector = searcher.embedder.embed_query(question)
-    windows = searcher.embedder.embed_passages(_windows(selected.text))
+    windows = searcher.embedder.embed_passages(_windows(selection.text))
     cosines = [max(0.0, min(1.0, float(vector @ window))) for window in windows]
     cosine = max(cosines)
-    hit = Hit(chunk=selected, rank=1, similarity=0.0, cosine=cosine)
+    hit = Hit(chunk=selection, rank=1, similarity=0.0, cosine=cosine)
     rankings = index.rank(question, vector, filters=Filters(), depth=searcher.options.depth)
     signals = Signals(
         question=question,
-        texts=[plain(selected.text)],
+        texts=[plain(selection.text)],
         cosines=[cosine],
         floor=similarity_floor(rankings, searcher.calibration.floor),
-        evidence=searcher.evidence.rank(
-            question, passages_of([hit]), index.statistics, quotas=(SENTENCE_QUOTA,), glance=()
+        evidence=searcher.reranker.rank(
+            question,
+            number_passages([hit]),
+            index.statistics,
+            quotas=(SENTENCE_QUOTA,),
+            first_pass_quotas=(),
         ),
         statistics=index.statistics,
     )
-    answerability = selection_answerability(searcher, signals)
+    # The similarity of a selection is no signal, since the reader chose it for the question.
+    features = answerability_features(signals) | DEFAULT_FEATURES
+    answerability = searcher.calibration.answerability(features)
     return SearchResult(searcher.score_hits([hit], signals), answerability)
-
-
-def selection_answerability(searcher: Searcher, signals: Signals) -> float:
-    """Return the probability that the selection holds the answer, by the search's calibration.
-
-    That a selection is near the question says nothing: whoever asks has chosen it for that. What
-    its sentences say decides.
-    """
-    return searcher.calibration.answerability(answerability_features(signals) | DEFAULT_FEATURES)
 
 
 def _windows(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""An answer's text to the claims it makes, piece by piece as it arrives."""
+"""Split streamed answer text into pieces, and tell claims from boilerplate."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from citewell.text.sentences import INLINE, Kind, Span, split_spans
 from citewell.text.terms import words
 
 _LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*+(?:[,;&–-]|(?:,\s*+)?and)\s*+\d{1,3})*"
-"""Numbers of passages; `[0, 1]` is an interval."""
+"""Citation numbers; `[0, 1]` is an interval, not a citation."""
 _WORD = r"(?:see\s+)?(?:sources?|passages?|references?|refs?\.?|citations?)\s*:?\s*#?"
 _MARKS = (
     rf"\s*(?:\[\s*(?:\^|{_WORD}\s*)?(?P<square>{_LIST})\s*\](?!\()"
@@ -20,160 +20,162 @@ _MARKS = (
 _INLINE = re.compile(INLINE)
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _MARKS)
 _LEADING_MARKS = re.compile(rf"(?:{_UNNAMED})+", re.I)
-_MARK_TO_COME = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
-"""What may become a mark with the next word; also one that may yet turn out to be a link."""
+_PARTIAL_MARK = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
+"""An incomplete citation mark, or the beginning of a link."""
 _MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}", re.I)
-"""A mark, or code and math, which are stepped over: `ranges[0]` names no passage."""
+"""A citation mark, or code and math, where `ranges[0]` is no citation."""
 _OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
 _TITLE = re.compile(r"^[ \t]*(:{3,}[^\n]*\w[^\n]*?)[ \t]*$", re.M)
 _BETWEEN_ROWS = re.compile(r"\s*(?:\|[-:| \t]*\s*)?")
 _BLANK_LINE = re.compile(r"[ \t]*\n[ \t]*\n")
 MAX_SENTENCE_CHARS = 4_000
-"""A sentence that has not ended after so many characters is cut: a model that loops ends none."""
+"""Longer sentences are cut, since a looping model may never end one."""
 EAGER_PARSE_CHARS = 500
-"""Up to so many characters held, each word that comes may complete a piece at once."""
+"""Up to this buffer size, every delta is parsed; beyond it, parsing is less frequent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
-    """A place of a passage that a piece was copied from."""
+class QuotedSpan:
+    """A span of a passage that a piece quotes."""
 
     number: int
+    """Citation number of the passage."""
     start: int
     end: int
     of: Literal["text", "heading"] = "text"
-    """Of a heading, which is no part of the passage's text, the offsets are not looked at."""
+    """For a heading, the offsets are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One sentence, item, table or code block of an answer, with the passages it names."""
+    """A sentence, list item, table or code block of an answer, with its citations."""
 
     lead: str
-    """White space and markup of lists and quotes before the words; it says nothing itself."""
+    """White space and list or quote markup before the text."""
     text: str
-    """The words, without marks."""
-    marks: tuple[int, ...]
+    """The text without citation marks."""
+    cited: tuple[int, ...]
+    """Citation numbers, as written by the model."""
     kind: Kind
-    quoted: tuple[Quoted, ...] = ()
-    """Where it was copied from, if who wrote it says so."""
-    answers: bool = False
-    """Whether it is what answers, and was not only brought along by it."""
-    ours: bool = False
-    """Whether it is said by the service about the answer, and not about the book's subject."""
+    quoted_spans: tuple[QuotedSpan, ...] = ()
+    """The spans that it quotes, if known."""
+    is_answer: bool = False
+    """Whether it answers the question, rather than give context."""
+    is_own_text: bool = False
+    """Whether it is a note by Citewell, rather than content of the book."""
 
     @property
     def is_block(self) -> bool:
-        """Whether it is code, a formula or a table, behind which nothing can stand on its line."""
+        """Whether it is a code block, formula or table."""
         return self.kind in ("code", "row", "math")
 
     @property
-    def glue(self) -> str:
-        """What stands between its words and its marks."""
-        # Below a block in a list, a mark at the margin would end the list.
+    def separator(self) -> str:
+        """What separates the text from its citation marks."""
+        # Below a block in a list, an unindented mark would end the list.
         indent = self.lead.rpartition("\n")[2]
         return ("\n\n" + ("" if indent.strip() else indent)) if self.is_block else " "
 
     @property
     def needs_continuation(self) -> bool:
-        """Whether it says nothing without what follows it."""
+        """Whether it only introduces the following piece."""
         return self.kind == "heading" or self.text.rstrip("*_ ").endswith(":")
 
 
 class PieceSplitter:
-    """Cuts a stream of text into pieces; a piece is given once nothing can be added to it.
+    """Splits a stream of text into pieces, each as soon as it is complete.
 
-    What is held is split again as it grows, the longer it is the less often, so that reading takes
-    time in proportion to the text.
+    The longer the buffer, the less often it is parsed, so that the total time stays linear.
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._done = 0
-        self._next = 0
-        """How much has to be held before it is split again."""
+        """Offset of the first character that belongs to no released piece."""
+        self._next_parse = 0
+        """Buffer size at which to parse again."""
 
     def feed(self, text: str) -> Iterator[Piece]:
-        """Take more text and give the pieces it completes."""
-        # What has no ink could part a word or a number that the reader sees whole.
-        self._held += INVISIBLE.sub("", text)
-        if len(self._held) < self._next:
+        """Add text, and yield the pieces that are complete."""
+        # Invisible characters could split a word or number.
+        self._buffer += INVISIBLE.sub("", text)
+        if len(self._buffer) < self._next_parse:
             return
-        self._next = len(self._held) + max(0, len(self._held) - EAGER_PARSE_CHARS) // 16
-        open_from = _find_unclosed(self._held)
-        spans = _merge_rows(self._held)
+        self._next_parse = len(self._buffer) + max(0, len(self._buffer) - EAGER_PARSE_CHARS) // 16
+        open_from = _find_unclosed(self._buffer)
+        spans = _merge_rows(self._buffer)
         is_prose = bool(spans) and spans[-1].kind in ("sentence", "item")
-        overdue = is_prose and len(self._held) - self._done > MAX_SENTENCE_CHARS
-        # The last span may go on, and the one before it may still get its mark.
+        overdue = is_prose and len(self._buffer) - self._done > MAX_SENTENCE_CHARS
+        # The last span may continue, and the one before may still get a citation mark.
         for span in spans[:-1]:
-            goes_on = span.end > open_from or _MARK_TO_COME.fullmatch(self._held, span.end)
-            if goes_on and not overdue:
+            incomplete = span.end > open_from or _PARTIAL_MARK.fullmatch(self._buffer, span.end)
+            if incomplete and not overdue:
                 break
             yield from self._release(span)
-        if _BLANK_LINE.match(self._held, self._done):
-            # What follows is a block of its own: what came before says nothing about it.
-            self._forget()
+        if _BLANK_LINE.match(self._buffer, self._done):
+            # A blank line ends the block, so the text before it is no longer needed.
+            self._discard_done()
         elif overdue:
             yield from self._cut(spans[-1])
 
     def _cut(self, last: Span) -> Iterator[Piece]:
-        """Yield the words of a sentence that is longer than any, so that no more of it is held."""
+        """Release the words of an overlong sentence."""
         start = max(self._done, last.start)
         if last.end - start <= MAX_SENTENCE_CHARS:
             return
-        end = max(self._held.rfind(sign, start, last.end) for sign in " \n")
+        end = max(self._buffer.rfind(sign, start, last.end) for sign in " \n")
         yield from self._release(Span(start, end if end > start else last.end, last.kind))
-        self._forget()
+        self._discard_done()
 
-    def _forget(self) -> None:
-        self._held, self._done, self._next = self._held[self._done :], 0, 0
+    def _discard_done(self) -> None:
+        self._buffer, self._done, self._next_parse = self._buffer[self._done :], 0, 0
 
     def finish(self) -> Iterator[Piece]:
-        """Yield what is left at the end of the text."""
-        for span in _merge_rows(self._held):
+        """Yield the remaining pieces at the end of the text."""
+        for span in _merge_rows(self._buffer):
             yield from self._release(span)
-        self._held, self._done, self._next = "", 0, 0
+        self._buffer, self._done, self._next_parse = "", 0, 0
 
     def _release(self, span: Span) -> Iterator[Piece]:
         if span.start < self._done:
             return
-        raw = span.of(self._held)
+        raw = span.of(self._buffer)
         verbatim = span.kind in ("code", "math")
-        lead = self._held[self._done : span.start]
-        marks = _numbers(lead) + _numbers("" if verbatim else raw)
+        lead = self._buffer[self._done : span.start]
+        cited = _numbers(lead) + _numbers("" if verbatim else raw)
         text = raw if verbatim else _without_marks(raw).strip()
-        after = _LEADING_MARKS.match(self._held, span.end)
+        after = _LEADING_MARKS.match(self._buffer, span.end)
         self._done = after.end() if after else span.end
-        marks += _numbers(after[0] if after else "")
-        yield Piece(_without_marks(lead), text, marks, span.kind)
+        cited += _numbers(after[0] if after else "")
+        yield Piece(_without_marks(lead), text, cited, span.kind)
 
 
 def split_pieces(text: str) -> tuple[Piece, ...]:
-    """Cut a whole text into pieces."""
-    reader = PieceSplitter()
-    return (*reader.feed(text), *reader.finish())
+    """Split a complete text into pieces."""
+    splitter = PieceSplitter()
+    return (*splitter.feed(text), *splitter.finish())
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return the passage numbers of every mark in the text."""
+    """Return the numbers in all citation marks of the text."""
     marks = (mark[mark.lastgroup] for mark in _MARK.finditer(text) if mark.lastgroup)
     return tuple(int(number) for mark in marks for number in re.findall(r"\d+", mark))
 
 
 def _without_marks(text: str) -> str:
-    return _MARK.sub(lambda found: "" if found.lastgroup else found[0], text)
+    return _MARK.sub(lambda match: "" if match.lastgroup else match[0], text)
 
 
 def _find_unclosed(text: str) -> int:
-    """Return where inline code or math begins that has not ended: a period in it ends nothing."""
+    """Return the offset of unclosed inline code or math, in which a period ends no sentence."""
     block = text.rfind("\n\n") + 1
-    closed = _INLINE.sub(lambda found: " " * len(found[0]), text[block:])
-    found = _OPEN.search(closed)
-    return block + found.start() if found else len(text)
+    blanked = _INLINE.sub(lambda match: " " * len(match[0]), text[block:])
+    unclosed = _OPEN.search(blanked)
+    return block + unclosed.start() if unclosed else len(text)
 
 
 def _merge_rows(text: str) -> list[Span]:
-    """Join table rows that follow each other, and drop spans that are only marks."""
+    """Join adjacent table rows, and drop spans that are only citation marks."""
     spans: list[Span] = []
     for span in _with_titles(text):
         if _LEADING_MARKS.fullmatch(span.of(text)):
@@ -188,7 +190,7 @@ def _merge_rows(text: str) -> list[Span]:
 
 
 def _with_titles(text: str) -> Iterator[Span]:
-    """Yield the spans, and as a heading what an admonition's first line says besides them."""
+    """Yield the spans, with the titles of admonitions as headings."""
     done = 0
     for span in (*split_spans(text), Span(len(text), len(text))):
         for title in _TITLE.finditer(text, done, span.start):
@@ -230,10 +232,10 @@ _OPENING = re.compile(
     r"|for (?:example|instance))\b",
     re.I,
 )
-_RICH = re.compile(r"[`$<>|\\\[\]{}=]|https?:|\d")
-"""Code, formulas, links, images, HTML and numbers can always say something."""
-_SILENT = re.compile(r"[\s!-/:-@\[-`{-~…–—‘’“”«»·•]*")
-_WORDS = frozenset(
+_FACTUAL = re.compile(r"[`$<>|\\\[\]{}=]|https?:|\d")
+"""Code, formulas, links, images, HTML and numbers always make a claim."""
+_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~…–—‘’“”«»·•]*")
+_BOILERPLATE_WORDS = frozenset(
     re.findall(
         r"\S+",
         """
@@ -254,7 +256,7 @@ _WORDS = frozenset(
 
 
 def statement_of(piece: Piece) -> str:
-    """Return what a piece states, without hedges, connectives and the markup of its block."""
+    """Return the statement of a piece, without hedges, connectives and block markup."""
     text = _QUOTED.sub("\n", piece.text)
     if piece.is_block:
         return text
@@ -264,37 +266,39 @@ def statement_of(piece: Piece) -> str:
 
 
 def is_not_a_claim(piece: Piece, titles: Iterable[str]) -> bool:
-    """Whether a piece says nothing about the book: it may be shown unproven.
+    """Return whether a piece is boilerplate, which needs no proof.
 
-    `titles` are the book's own headings over the passages; an answer may use them as its own.
+    `titles` are the headings of the passages, which an answer may repeat.
     """
     if piece.is_block:
         return False
-    if _SILENT.fullmatch(piece.text) and "](" not in piece.text:
+    if _PUNCTUATION.fullmatch(piece.text) and "](" not in piece.text:
         return True
     bare = _HEADING.sub("", piece.text) if piece.kind == "heading" else piece.text
     plain = strip_inline_markup(_QUOTED.sub(" ", bare))
-    spoken = [word.lower() for word in words(plain)]
+    piece_words = [word.lower() for word in words(plain)]
     if piece.kind == "heading" and plain.casefold() in {title.casefold() for title in titles}:
         return True
-    if _RICH.search(bare):
+    if _FACTUAL.search(bare):
         return False
-    named = [word for word in spoken if word not in _WORDS]
-    if not named:
-        return _has_empty_form(piece, plain)
-    return bool(_OPENING.match(plain)) and _stand_in_a_title(named, spoken, titles)
+    content_words = [word for word in piece_words if word not in _BOILERPLATE_WORDS]
+    if not content_words:
+        return _is_boilerplate_form(piece, plain)
+    return bool(_OPENING.match(plain)) and _is_title_mention(content_words, piece_words, titles)
 
 
-def _has_empty_form(piece: Piece, plain: str) -> bool:
-    """Whether words that name nothing also state nothing: “It works.” answers a question."""
+def _is_boilerplate_form(piece: Piece, plain: str) -> bool:
+    """Return whether a piece without content words states nothing; “It works.” states something."""
     if piece.kind == "heading" or plain.endswith(("?", ":")) or _OPENING.match(plain):
         return True
     return bool(re.fullmatch(r"(\*\*|__)[^*_.!?]+\1", piece.text))
 
 
-def _stand_in_a_title(named: list[str], spoken: list[str], titles: Iterable[str]) -> bool:
-    first = spoken.index(named[0])
-    if spoken[first : first + len(named)] != named:
+def _is_title_mention(
+    content_words: list[str], piece_words: list[str], titles: Iterable[str]
+) -> bool:
+    first = piece_words.index(content_words[0])
+    if piece_words[first : first + len(content_words)] != content_words:
         return False
-    phrase = f" {' '.join(named)} "
+    phrase = f" {' '.join(content_words)} "
     return any(phrase in f" {' '.join(w.lower() for w in words(title))} " for title in titles)

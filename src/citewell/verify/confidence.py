@@ -18,7 +18,7 @@ LEVELS: tuple[tuple[ConfidenceLevel, float, int], ...] = (
 )
 """Level, least average similarity, least number of passages. One is enough for `low`, where the
 data model has two: a book says most things once."""
-MEDIUM_AVERAGE, LEAST_AVERAGE = LEVELS[1][1], LEVELS[-1][1]
+MEDIUM_AVERAGE_SIMILARITY, MIN_AVERAGE_SIMILARITY = LEVELS[1][1], LEVELS[-1][1]
 """What passages of a medium answer have on average, and below what nothing is answered."""
 
 
@@ -66,11 +66,11 @@ _SURE = 0.995
 """No search is surer."""
 
 
-def correctness_of(
+def correctness_probability(
     answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
 ) -> float | None:
     """Return the probability that an answer is right and supported; `None` if it proves nothing."""
-    features = features_of(answerability, hits, claims, withheld)
+    features = correctness_features(answerability, hits, claims, withheld)
     if features is None:
         return None
     bias, weights = _weights()
@@ -79,7 +79,7 @@ def correctness_of(
     return round(supported / (1 + exp(-total)), 4)
 
 
-def features_of(
+def correctness_features(
     answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
 ) -> dict[str, float] | None:
     """Describe an answer by what search and verification know of it."""

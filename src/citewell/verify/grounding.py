@@ -1,4 +1,4 @@
-"""Each piece of an answer against the passages: verdict, proof, and the text that may be shown."""
+"""Grounding: judge each piece of an answer against the passages, and attach its citations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,9 +13,9 @@ from citewell.verify.context import has_same_referent, is_anaphoric, is_under_de
 from citewell.verify.literal import judge_literal, listing_info
 
 LinkBuilder = Callable[[Chunk, int, int], str]
-"""Returns the address of the words that stand in a chunk from one place to another."""
-_PLACES = 4
-"""In how many places the words of a claim are looked for, where what stands there is denied."""
+"""Returns the deep link to a span of a chunk."""
+_MAX_ATTEMPTS = 4
+"""Occurrences of a claim to try if the book denies them."""
 
 
 def check_piece(
@@ -23,107 +23,104 @@ def check_piece(
     hits: Sequence[Hit],
     judge: Judge,
     link: LinkBuilder,
-    before: Claim | None = None,
-    shown: Sequence[Claim] = (),
-) -> tuple[Claim, str]:
-    """Judge one piece; give its claim, and its text with the marks that are proven.
+    previous: Claim | None = None,
+    released: Sequence[Claim] = (),
+) -> Claim:
+    """Judge one piece, and return its claim with the citations that prove it.
 
-    A wrong mark is replaced, a missing one added, one that points nowhere is struck. `before` is
-    the claim shown last, which a piece that leans back refers to; `shown` are all of them.
+    The citations of the model are only hints: wrong ones are replaced and missing ones added.
+    `previous` is the last claim of the answer, the antecedent of an anaphoric piece. `released`
+    are all claims so far.
     """
     titles = {title for hit in hits for title in (hit.chunk.chapter, *hit.chunk.path)}
-    if piece.ours or is_not_a_claim(piece, titles):
-        verdict = Verdict(kind="not_a_claim", probability=1.0)
-        return _claim(piece, verdict, ()), piece.lead + piece.text
-    claim = _by_offset(piece, hits, link)
+    if piece.is_own_text or is_not_a_claim(piece, titles):
+        return _claim(piece, Verdict(kind="not_a_claim", probability=1.0), ())
+    claim = _claim_from_quotes(piece, hits, link)
     if claim is None:
-        claim = _judge_without_denied(piece, hits, judge, link, shown)
-        if claim.verdict in PROVEN_VERDICTS and before and is_anaphoric(piece.text):
-            claim = _require_same_referent(claim, before, piece, hits, judge, link)
+        claim = _judge_without_denied(piece, hits, judge, link, released)
+        if claim.verdict in PROVEN_VERDICTS and previous and is_anaphoric(piece.text):
+            claim = _require_same_referent(claim, previous, piece, hits, judge, link)
         claim = _restore_fence(claim, piece, hits)
-    return claim, with_citation_marks(piece, claim)
+    return claim
 
 
 def with_citation_marks(piece: Piece, claim: Claim) -> str:
-    """Return the text of a piece as it is shown, with the marks of what proves it."""
-    return piece.lead + claim.text + _marks(piece, claim)
+    """Return the text of a piece with the citation marks of its claim."""
+    return piece.lead + claim.text + _citation_marks(piece, claim)
 
 
-def _by_offset(piece: Piece, hits: Sequence[Hit], link: LinkBuilder) -> Claim | None:
-    """Return the claim of a piece that was copied from the places it names; `None` if it was not.
+def _claim_from_quotes(piece: Piece, hits: Sequence[Hit], link: LinkBuilder) -> Claim | None:
+    """Return the claim of a verbatim quote; `None` if it quotes nothing, or not verbatim.
 
-    What stands there is written once more as an answer shows it, and has to be the piece.
+    The quoted spans are rendered again, and must equal the piece.
     """
-    if not piece.quoted or any(not 0 < one.number <= len(hits) for one in piece.quoted):
+    spans = piece.quoted_spans
+    if not spans or any(not 0 < span.number <= len(hits) for span in spans):
         return None
     citations: list[Citation] = []
-    for one in piece.quoted:
-        hit = hits[one.number - 1]
-        if one.of == "text":
-            place = one.start, one.end
+    for span in spans:
+        hit = hits[span.number - 1]
+        if span.of == "text":
+            offsets = span.start, span.end
             if piece.kind == "code":
-                place = lines_within(hit.chunk.text, *place)
-            citations.append(_cite(hit, one.number, place, link))
+                offsets = lines_within(hit.chunk.text, *offsets)
+            citations.append(_cite(hit, span.number, offsets, link))
             continue
-        found = find_title(hit.chunk, piece.text.removeprefix("**").removesuffix("**"))
-        if found is None:
+        title = find_title(hit.chunk, piece.text.removeprefix("**").removesuffix("**"))
+        if title is None:
             return None
-        title = _cite(hit, one.number, found, lambda chunk, *_: chunk.url)
-        quote = hit.chunk.heading[slice(*found)]
-        citations.append(replace(title, quote=quote, of="heading"))
-    if not any(_shows_the_same(piece, citations, hits, kind) for kind in (piece.kind, "heading")):
+        citation = _cite(hit, span.number, title, lambda chunk, *_: chunk.url)
+        quote = hit.chunk.heading[slice(*title)]
+        citations.append(replace(citation, quote=quote, of="heading"))
+    if not any(_renders_equal(piece, citations, hits, kind) for kind in (piece.kind, "heading")):
         return None
     verdict = Verdict(kind="supported", probability=1.0)
     return _claim(piece, verdict, tuple(citations))
 
 
-def _shows_the_same(
+def _renders_equal(
     piece: Piece, citations: Sequence[Citation], hits: Sequence[Hit], kind: Kind
 ) -> bool:
-    written = "\n".join(
+    rendered = "\n".join(
         f"**{one.quote}**"
         if one.of == "heading"
         else render_quote(hits[one.number - 1].chunk.text, one.start, one.end, kind)
         for one in citations
     )
     if kind == "code":
-        # Of a listing the lines are compared; its fence says what language they are in.
-        return code_lines(written).split() == code_lines(piece.text).split()
-    return written.split() == piece.text.split()
+        # Without the fence, which the rendering may change.
+        return code_lines(rendered).split() == code_lines(piece.text).split()
+    return rendered.split() == piece.text.split()
 
 
 def _judge_without_denied(
-    piece: Piece, hits: Sequence[Hit], judge: Judge, link: LinkBuilder, shown: Sequence[Claim]
+    piece: Piece, hits: Sequence[Hit], judge: Judge, link: LinkBuilder, released: Sequence[Claim]
 ) -> Claim:
-    """Judge a piece by what the passages state themselves, and not under a line that denies it.
+    """Judge a piece, without evidence that the book itself denies.
 
-    The same words may stand in several places: one that is denied is left out, and the next looked
-    for.
+    Denied evidence is masked, and the piece judged again, since the same words may occur elsewhere.
     """
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
     denied: list[tuple[str, int, int]] = []
-    for _ in range(_PLACES):
-        claim = _judged(piece, hits, judge, link, denied)
+    for _ in range(_MAX_ATTEMPTS):
+        claim = _judge(piece, hits, judge, link, denied)
         if claim.verdict not in PROVEN_VERDICTS:
             break
-        found = [
+        newly_denied = [
             (one.chunk_id, one.start, one.end)
             for one in claim.citations
-            if is_under_denial(chunks[one.chunk_id], one.start, one.end, shown)
+            if is_under_denial(chunks[one.chunk_id], one.start, one.end, released)
         ]
-        if not found:
+        if not newly_denied:
             return claim
-        denied += found
+        denied += newly_denied
     if not denied:
         return claim
     return replace(claim, verdict="unsupported", probability=0.0, citations=())
 
 
 def _restore_fence(claim: Claim, piece: Piece, hits: Sequence[Hit]) -> Claim:
-    """Put the language and title of the book's listing on a copy of its lines.
-
-    Whatever else a model writes behind its fence would be shown unproven.
-    """
+    """Replace the info string of a code block by the book's; the model's is unproven."""
     if piece.kind != "code" or claim.verdict not in PROVEN_VERDICTS:
         return claim
     texts = {hit.chunk.id: hit.chunk.text for hit in hits}
@@ -132,38 +129,43 @@ def _restore_fence(claim: Claim, piece: Piece, hits: Sequence[Hit]) -> Claim:
 
 
 def _require_same_referent(
-    claim: Claim, before: Claim, piece: Piece, hits: Sequence[Hit], judge: Judge, link: LinkBuilder
-) -> Claim:
-    """Keep a leaning claim only on evidence that is about what the claim before it is about."""
-    chunks = {hit.chunk.id: hit.chunk for hit in hits}
-    numbers = {hit.chunk.id: number for number, hit in enumerate(hits, start=1)}
-    # The same words may stand in several passages: where the last ones stood is looked at next.
-    near = tuple(numbers[one.chunk_id] for one in before.citations if one.chunk_id in numbers)
-    again = replace(piece, marks=near + piece.marks)
-    for found in (claim, _judged(again, hits, judge, link)):
-        if found.verdict in PROVEN_VERDICTS and has_same_referent(found, before, chunks):
-            return found
-    return replace(claim, verdict="unsupported", probability=0.0, citations=())
-
-
-def _judged(
+    claim: Claim,
+    previous: Claim,
     piece: Piece,
     hits: Sequence[Hit],
     judge: Judge,
     link: LinkBuilder,
-    without: Sequence[tuple[str, int, int]] = (),
 ) -> Claim:
-    """Judge the words as they are and, if they do not stand so, without what frames them."""
-    # What can only be copied is compared as it stands; words have to be there for all to see.
-    shown = str if piece.is_block else mask_hidden_text
-    passages = [_mask_spans(shown(hit.chunk.text), hit.chunk.id, without) for hit in hits]
-    cited = [number - 1 for number in piece.marks]
-    stated = statement_of(piece)
-    # What can only be copied is compared, whoever judges the rest.
+    """Reject an anaphoric claim unless its evidence has the same referent as the answer."""
+    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    numbers = {hit.chunk.id: number for number, hit in enumerate(hits, start=1)}
+    # The same words may occur in several passages: prefer those of the previous claim.
+    nearby = tuple(numbers[one.chunk_id] for one in previous.citations if one.chunk_id in numbers)
+    retry = replace(piece, cited=nearby + piece.cited)
+    for candidate in (claim, _judge(retry, hits, judge, link)):
+        proven = candidate.verdict in PROVEN_VERDICTS
+        if proven and has_same_referent(candidate, previous, chunks):
+            return candidate
+    return replace(claim, verdict="unsupported", probability=0.0, citations=())
+
+
+def _judge(
+    piece: Piece,
+    hits: Sequence[Hit],
+    judge: Judge,
+    link: LinkBuilder,
+    masked: Sequence[tuple[str, int, int]] = (),
+) -> Claim:
+    """Judge the text and, unless it is supported, its statement without hedges."""
+    # Text that is hidden on the page is no evidence.
+    visible = str if piece.is_block else mask_hidden_text
+    passages = [_mask_spans(visible(hit.chunk.text), hit.chunk.id, masked) for hit in hits]
+    cited = [number - 1 for number in piece.cited]
+    statement = statement_of(piece)
     decide = judge_literal if piece.is_block else judge.judge
     verdict = decide(piece.text, passages, cited)
-    if stated != piece.text and verdict.kind != "supported" and stated.strip():
-        verdict = decide(stated, passages, cited)
+    if statement != piece.text and verdict.kind != "supported" and statement.strip():
+        verdict = decide(statement, passages, cited)
     citations = tuple(
         _cite(hits[number - 1], number, (start, end), link)
         for number, start, end in verdict.evidence
@@ -171,26 +173,25 @@ def _judged(
     return _claim(piece, verdict, citations)
 
 
-def _mask_spans(text: str, chunk_id: str, without: Sequence[tuple[str, int, int]]) -> str:
-    for chunk, start, end in without:
-        if chunk == chunk_id:
+def _mask_spans(text: str, chunk_id: str, masked: Sequence[tuple[str, int, int]]) -> str:
+    for masked_id, start, end in masked:
+        if masked_id == chunk_id:
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 
 
-def _marks(piece: Piece, claim: Claim) -> str:
-    """Write the marks of what proves a claim; what speaks against it is no proof."""
+def _citation_marks(piece: Piece, claim: Claim) -> str:
     if claim.verdict not in PROVEN_VERDICTS or not claim.citations:
         return ""
-    if piece.quoted and piece.kind == "heading":
-        return ""  # what stands below it has the same mark
+    if piece.quoted_spans and piece.kind == "heading":
+        return ""  # the text below has the same mark
     numbers = dict.fromkeys(citation.number for citation in claim.citations)
-    return piece.glue + "".join(f"[{number}]" for number in numbers)
+    return piece.separator + "".join(f"[{number}]" for number in numbers)
 
 
-def _cite(hit: Hit, number: int, place: tuple[int, int], link: LinkBuilder) -> Citation:
+def _cite(hit: Hit, number: int, offsets: tuple[int, int], link: LinkBuilder) -> Citation:
     chunk = hit.chunk
-    start, end = place
+    start, end = offsets
     return Citation(
         number=number,
         chunk_id=chunk.id,
@@ -214,19 +215,18 @@ def _claim(piece: Piece, verdict: Verdict, citations: tuple[Citation, ...]) -> C
     )
 
 
-_BETWEEN = " › "
+_SEPARATOR = " › "
 
 
 def check_titles(text: str, quoted: Sequence[tuple[Heading, Hit]]) -> Claim:
-    """Check a sentence that quotes headings; give its claim with a citation for each of them.
+    """Return the claim of a sentence that quotes headings, with a citation for each.
 
-    It is supported if each title stands in the sentence, and, byte for byte, among the headings of
-    a passage of the book.
+    It is supported if each title occurs in the sentence, and verbatim in the headings of its hit.
     """
     citations: list[Citation] = []
     for heading, hit in quoted:
-        place = find_title(hit.chunk, heading.title)
-        if place is None or heading.title not in text:
+        offsets = find_title(hit.chunk, heading.title)
+        if offsets is None or heading.title not in text:
             return _heading_claim(text, ())
         citations.append(
             Citation(
@@ -235,8 +235,8 @@ def check_titles(text: str, quoted: Sequence[tuple[Heading, Hit]]) -> Claim:
                 chapter=hit.chunk.chapter,
                 section=hit.chunk.section,
                 quote=heading.title,
-                start=place[0],
-                end=place[1],
+                start=offsets[0],
+                end=offsets[1],
                 url=heading.url,
                 of="heading",
             )
@@ -245,8 +245,8 @@ def check_titles(text: str, quoted: Sequence[tuple[Heading, Hit]]) -> Claim:
 
 
 def find_title(chunk: Chunk, title: str) -> tuple[int, int] | None:
-    """Return where a title stands among the headings of a passage, whole."""
-    start = f"{_BETWEEN}{chunk.heading}{_BETWEEN}".find(f"{_BETWEEN}{title}{_BETWEEN}")
+    """Return the offsets of a title in the headings of a chunk."""
+    start = f"{_SEPARATOR}{chunk.heading}{_SEPARATOR}".find(f"{_SEPARATOR}{title}{_SEPARATOR}")
     return (start, start + len(title)) if start >= 0 else None
 
 

@@ -1,4 +1,4 @@
-"""What is shown does nothing but say something: no link leads away, and no order is passed on."""
+"""Safety of answers: remove links, and reject prompt injections and leaked secrets."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from citewell.verify.context import is_anaphoric
 
 
 def without_links(piece: Piece) -> Piece:
-    """Return a piece in which nothing leads anywhere; the links of an answer are its citations."""
+    """Remove links and active markup from a piece; an answer links only to its citations."""
     if piece.kind in ("code", "math"):
         return piece
     return replace(piece, text=sanitize_markdown(piece.text))
 
 
 def follows_injection(claim: Claim, hits: Sequence[Hit]) -> bool:
-    """Return whether a claim is an order to the one who answers, or rests on one."""
+    """Return whether a claim is or cites an injected instruction."""
     chunks = {hit.chunk.id: hit.chunk.text for hit in hits}
     return is_injected_instruction(claim.text) or any(
         cites_injected_instruction(chunks[one.chunk_id], one.start, one.end)
@@ -33,10 +33,10 @@ def follows_injection(claim: Claim, hits: Sequence[Hit]) -> bool:
 
 
 def is_off_topic(claim: Claim, hits: Sequence[Hit], question: str) -> bool:
-    """Return whether all that proves a claim stands apart from what the passage is about.
+    """Return whether all evidence of a claim is unrelated to its passage.
 
-    A sentence that was put into a page for whoever reads it aloud has no word in common with the
-    question, the headings it stands under, or a sentence beside it that has.
+    An injected sentence shares no terms with the question, the headings, or related sentences next
+    to it.
     """
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
     places = [(chunks[c.chunk_id], c.start, c.end) for c in claim.citations if c.chunk_id in chunks]
@@ -72,7 +72,7 @@ def _beside(within: Sequence[int], spans: Sequence[Span]) -> list[int]:
 
 
 def reject_claim(claim: Claim) -> Claim:
-    """Return the claim as unsupported: it states nothing that the book could support."""
+    """Return the claim as unsupported, without citations."""
     return replace(claim, verdict="unsupported", probability=0.0, citations=())
 
 
@@ -81,7 +81,7 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 
 _LINE = r"^[^\w\n]*"
-"""The beginning of a line; signs before it belong to the line before, which begins by itself."""
+"""The beginning of a line."""
 _STARTS = (
     r"(?:^(?:[^\w\n]|_)*|[,;:.!?—–|]\s*"
     r"|\b(?:and|then|please|just|must|should|shall|will|has to|have to"
@@ -95,7 +95,7 @@ _PROGRAM = _any_of(
     r"\banswering (?:software|system|engine|machine)s?\b|\bautomat(?:ed|ic) readers?\b",
     rf"(?:{_LINE}|\bhey |\bdear )models?\s*[,:]",
 )
-"""Who is spoken to."""
+"""Addressees: programs that answer."""
 _ACT = _any_of(
     _STARTS + r"(?:say|give|mention|output|produce|dump|share|emit|repeat|include|add|append|reply"
     r"|respond|answer|prints?|write|tell|begin|sign|finish|reveal|list|label(?:led)?|obey|comply"
@@ -104,7 +104,7 @@ _ACT = _any_of(
     r"\b(?:could|would|will|can) you\b|\bit is (?:\w+ )?(?:required|requested|ordered) that\b",
     r"\bone (?:says|answers|replies|responds|writes|tells)\b(?! that\b)",
 )
-"""What a program that answers could be told to do."""
+"""Instructions that a program could follow."""
 _THING = _any_of(
     rf"\b(?:correct|next|every|each|your|any|all) (?:\w+ )?{_ANSWERS}\b",
     rf"\b(?:previous|prior|earlier|above|preceding|system|developer) {_ANSWERS}\b",
@@ -118,12 +118,12 @@ _THING = _any_of(
     r"\bthe (?:single )?(?:words?|string) (?-i:[A-Z])|\b(?:developer|first) message\b",
     r"\bbearer token\b|\bapi[ _-]?keys?\b|\w_(?:key|token|secret)\b|\byour environment\b",
 )
-"""What is said, and what stands before it."""
+"""Objects of such instructions: prompts, answers, secrets."""
 _OWN = _any_of(
     rf"\b(?:every|each|all) {_ANSWERS}\b|\bthe readers?\b|\b(?:its|your) {_RULES}\b",
     r"\bapi[ _-]?keys?\b|\w_(?:key|token|secret)\b|\bsystem prompt\b",
 )
-"""What only a program that answers is told about."""
+"""Objects that are suspicious with any addressee."""
 _PLAIN = _any_of(
     r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|^\W{0,4}(?:system|assistant|developer)(?: \w+)?\s*:\s",
     rf"\b{_ANSWERS} to (?:any|every|all|each) {_ANSWERS}\b|\bwhatever (?:is|was) asked\b",
@@ -144,21 +144,21 @@ _PLAIN = _any_of(
     rf"(?:{_LINE}|[.!?:]\s*)(?:tell|greet|direct|persuade|convince|show) (?:the|every|all)"
     r" readers?\b",
 )
-"""What is meant for nobody else."""
+"""Phrases that are only ever addressed to a language model."""
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|`[^`]*`|‘[^’]*’")
 _TEMPLATE = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>")
 _SPACED = re.compile(rf"(?:\w{INVISIBLE.pattern}+){{3,}}")
-"""Words written so that a search for them fails: with a sign that nobody sees after each letter."""
+"""Words obfuscated by invisible characters between the letters."""
 _YOU_ARE = re.compile(r"\byou['’]re\b", re.I)
 _OWN_WORDS = 3
-"""What has fewer words outside of quotes speaks of nothing: it is what it quotes."""
+"""With fewer words outside of quotes, the quotes themselves are checked."""
 _LONGEST = 600
-"""Orders are short; a listing of a program has all these words somewhere."""
+"""Longer text, such as a code listing, would match by chance."""
 
 
 @memoize_text(4096)
 def is_injected_instruction(text: str) -> bool:
-    """Tell whether a text tells the one who answers what to do, say or be."""
+    """Return whether a text gives instructions to a language model."""
     seen = (text if text.isascii() else _strip_invisible(text)).strip()
     spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
     said = spoken if len(words(spoken)) >= _OWN_WORDS else re.sub(r"[“”\"«»`]", "", seen)
@@ -172,7 +172,7 @@ def is_injected_instruction(text: str) -> bool:
 
 @memoize_text(4096)
 def addresses_llm(text: str) -> bool:
-    """Whether a text speaks to a program that answers, and to nobody who reads the book."""
+    """Return whether a text is clearly addressed to a language model."""
     seen = (text if text.isascii() else _strip_invisible(text)).strip()
     spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
     return bool(_PLAIN.search(spoken) or _SPACED.search(seen))
@@ -183,12 +183,12 @@ def _strip_invisible(text: str) -> str:
 
 
 def cites_injected_instruction(text: str, start: int, end: int) -> bool:
-    """Return whether what stands there in a passage is an order, or part of one."""
+    """Return whether a span of a passage belongs to an injected instruction."""
     paragraph = text[text.rfind("\n\n", 0, start) + 1 : (text.find("\n\n", end) + 1) or len(text)]
     if _TEMPLATE.search(paragraph) or _SPACED.search(paragraph):
         return True
     spans = [span for span in split_spans(text) if span.start < end and start < span.end]
-    # Points of a list and rows of a table go on from each other.
+    # An instruction can span several list items or table rows.
     if any(span.kind in ("item", "row") for span in spans) and is_injected_instruction(paragraph):
         return True
     return is_injected_instruction(text[start:end]) or any(
@@ -197,7 +197,7 @@ def cites_injected_instruction(text: str, start: int, end: int) -> bool:
 
 
 MIN_SHARED_WORDS = 6
-"""So many words in a row that stand in the instructions too are no chance."""
+"""Consecutive words in common with the instructions that count as a leak."""
 REDACTION_NOTE = "[withheld: it looks like a secret]"
 REDACTED_PROMPT = "[withheld: the model's own instructions]"
 _SECRET = re.compile(
@@ -210,19 +210,19 @@ _SECRET = re.compile(
 
 
 def redact_secrets(text: str, instructions: Sequence[str]) -> str:
-    """Return a withheld statement as it may be told: what should not be known is not said."""
+    """Return a withheld claim as readers may see it."""
     if _SECRET.search(text):
         return REDACTION_NOTE
-    return REDACTED_PROMPT if any(repeats_wording(text, told) for told in instructions) else text
+    return REDACTED_PROMPT if any(repeats_wording(text, one) for one in instructions) else text
 
 
-def repeats_wording(text: str, told: str) -> bool:
-    """Return whether a text repeats a run of words of another."""
-    return bool(_runs(text) & _runs(told))
+def repeats_wording(text: str, original: str) -> bool:
+    """Return whether a text repeats consecutive words of another."""
+    return bool(_word_ngrams(text) & _word_ngrams(original))
 
 
-def _runs(text: str) -> set[tuple[str, ...]]:
-    said = [word.casefold() for word in words(text)]
+def _word_ngrams(text: str) -> set[tuple[str, ...]]:
+    folded = [word.casefold() for word in words(text)]
     return {
-        tuple(said[at : at + MIN_SHARED_WORDS]) for at in range(len(said) - MIN_SHARED_WORDS + 1)
+        tuple(folded[i : i + MIN_SHARED_WORDS]) for i in range(len(folded) - MIN_SHARED_WORDS + 1)
     }

@@ -245,8 +245,8 @@ def test_the_context_has_four_thousand_tokens_at_most() -> None:
     assert AnswerOptions().context_tokens == CONTEXT_TOKENS == 4_000
     assert fit_to_budget(hits, CONTEXT_TOKENS) == hits[:2]
     assert fit_to_budget(hits, 1_000) == hits[:1]
-    assert fit_to_budget(hits[2:], CONTEXT_TOKENS, beside=hits[:2]) == []
-    assert fit_to_budget(hits, 6_000, beside=hits[:2]) == hits[2:4]
+    assert fit_to_budget(hits[2:], CONTEXT_TOKENS, already_shown=hits[:2]) == []
+    assert fit_to_budget(hits, 6_000, already_shown=hits[:2]) == hits[2:4]
 
 
 async def test_the_book_can_be_searched(client: httpx.AsyncClient) -> None:

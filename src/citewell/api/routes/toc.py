@@ -158,14 +158,14 @@ def _contents(index: Index, depth: int) -> TableOfContents:
 
 def section_text(opened: OpenedSection) -> SectionText:
     """Write some of a section's passages."""
-    place = opened.place
+    entry = opened.entry
     return SectionText(
-        id=place.heading.id,
-        title=place.heading.title,
-        url=place.heading.url,
-        above=[one.id for one in place.above],
-        previous=place.before.id if place.before else None,
-        next=place.after.id if place.after else None,
+        id=entry.heading.id,
+        title=entry.heading.title,
+        url=entry.heading.url,
+        above=[one.id for one in entry.ancestors],
+        previous=entry.previous.id if entry.previous else None,
+        next=entry.next.id if entry.next else None,
         start=opened.start,
         total=opened.total,
         passages=[_passage(chunk) for chunk in opened.passages],

@@ -1,4 +1,4 @@
-"""Books that are answered for in their own way, declared in the settings file."""
+"""Answer options per book, declared in the settings file."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -15,61 +15,63 @@ from citewell.ports import Answerer, Library
 
 
 class BookOptions(BaseModel):
-    """What is different for one book; what is left out is as everywhere."""
+    """Options of one book; those left out fall back to the general ones."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")
     """The book's name, as `citewell books` lists it."""
     model: str | None = None
-    """Who writes the answers about it."""
+    """The model that writes answers about it."""
     instructions: str = Field("", max_length=8_000)
-    """What a language model is told besides all other instructions."""
+    """Additional instructions for a language model."""
     target_risk: float | None = Field(None, gt=0, lt=1)
-    """The share of answers about it that may be wrong."""
+    """Accepted share of wrong answers."""
     show_partly: bool | None = None
     """Whether claims that it supports only in part are shown."""
     unsupported: Literal["withhold", "mark", "allow"] | None = None
     """What happens to claims that it does not support."""
     context_tokens: int | None = Field(None, ge=500, le=1_000_000)
-    """How many tokens the passages given to the model may have."""
+    """Token budget for the passages given to the model."""
 
     def answering(self, general: AnswerOptions) -> AnswerOptions:
-        """Return the general options with this book's in their place."""
+        """Return the general options, overridden by those of this book."""
         names = ("target_risk", "show_partly", "unsupported", "context_tokens")
-        own: dict[str, Any] = {n: v for n in names if (v := getattr(self, n)) is not None}
-        told = [part for part in (general.instructions, self.instructions) if part]
-        return general.model_copy(update=own | {"instructions": "\n\n".join(told)})
+        overrides: dict[str, Any] = {n: v for n in names if (v := getattr(self, n)) is not None}
+        instructions = [part for part in (general.instructions, self.instructions) if part]
+        return general.model_copy(update=overrides | {"instructions": "\n\n".join(instructions)})
 
 
 def require_unique_names(books: tuple[BookOptions, ...]) -> tuple[BookOptions, ...]:
-    """Return the books back if each is named once.
+    """Return the books unchanged.
 
     Raises:
-        ValueError: one is named twice.
+        ValueError: two have the same name.
     """
-    names = [one.name for one in books]
+    names = [book.name for book in books]
     if len(set(names)) < len(names):
-        raise ValueError("one book is named twice")
+        raise ValueError("two books have the same name")
     return books
 
 
 class BookRouter:
-    """Passes each question on to who answers for its book."""
+    """Routes each question to the answerer of its book."""
 
-    def __init__(self, general: Answerer, named: Mapping[str, Answerer], library: Library) -> None:
-        """Ask one of `named` for the books of those names, and `general` for all others."""
-        self._general = general
-        self._named = named
+    def __init__(
+        self, default: Answerer, by_book: Mapping[str, Answerer], library: Library
+    ) -> None:
+        """Use `by_book` for the books it names, and `default` for all others."""
+        self._default = default
+        self._by_book = by_book
         self._library = library
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer as it is set for the book."""
+        """Answer with the options of the book."""
         try:
             index = await asyncio.to_thread(self._library.open, question.book)
-            answerer = self._named.get(index.book, self._general)
+            answerer = self._by_book.get(index.book, self._default)
         except CitewellError:
-            answerer = self._general  # it meets the same, and knows what can be said without
+            answerer = self._default  # runs into the same error, and handles it
         async with aclosing(answerer.answer(question)) as events:
             async for event in events:
                 yield event

@@ -5,7 +5,7 @@ from pathlib import Path
 from agents.memory import Session
 from agents.testing import ScriptedModel, assistant_message
 
-from citewell.answer.memory import ThreadSession
+from citewell.answer.session import ThreadSession
 from citewell.domain import Answer, Question
 from citewell.events import Done
 from citewell.wiring import Services
