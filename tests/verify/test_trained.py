@@ -3,7 +3,13 @@
 import pytest
 
 from citewell.models.cross_encoder import EntailmentModel
-from citewell.verify.judge import MAX_CHARACTERS, LexicalJudge, TrainedJudge, select_evidence, shown
+from citewell.verify.judge import (
+    MAX_EVIDENCE_CHARS,
+    LexicalJudge,
+    TrainedJudge,
+    join_evidence,
+    select_evidence,
+)
 
 PASSAGES = [
     "A lighthouse keeper climbs the tower every evening. The lamp is lit at dusk and burns for "
@@ -67,12 +73,12 @@ def test_sentences_are_chosen_for_what_the_others_leave_out() -> None:
         "The pump is driven by a belt and the valve closes at night.", sentences
     )
 
-    assert found.places == (0, 2)
-    assert found.present == 1.0
+    assert found.indices == (0, 2)
+    assert found.coverage == 1.0
 
 
 def test_the_judge_is_shown_no_more_than_it_can_read() -> None:
     sentences = [f"The pump number {n} {'is driven by a belt ' * 12}." for n in range(9)]
-    chosen = select_evidence("The pump number 3 is driven by a belt.", sentences).places
+    chosen = select_evidence("The pump number 3 is driven by a belt.", sentences).indices
 
-    assert len(shown(sentences, chosen)) <= MAX_CHARACTERS + 80
+    assert len(join_evidence(sentences, chosen)) <= MAX_EVIDENCE_CHARS + 80

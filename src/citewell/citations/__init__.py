@@ -1,1 +1,1 @@
-"""Quotes and deep links: the exact words of the book, and where they stand."""
+"""Verbatim quotes, and deep links to them."""

@@ -1,4 +1,4 @@
-"""Where in the book the words of a selection stand: a browser gives them without their markup."""
+"""Locate a reader's selection in the book; browsers return it without markup."""
 
 import unicodedata
 from array import array
@@ -11,20 +11,20 @@ from citewell.text.render_map import render
 from citewell.text.sentences import split_spans
 
 CANDIDATE_PASSAGES = 8
-"""How many passages of each ranking are looked at."""
+"""Passages to consider from each ranking."""
 MAX_PAGES = 4
-"""How many of their pages are read."""
+"""Pages of the candidates to read."""
 MIN_SHARE_ON_PAGE = 0.5
-"""Share of a selection that must stand on one page; formulas, say, are shown in another form."""
+"""Minimum share of a selection on one page; formulas, for example, render differently."""
 OVERLAY_COMBINING_CLASS = 1
-"""Unicode's class of signs drawn across a letter: `1̶0̶` is struck out, and no way to write 10."""
-_LONG = 20
-"""So many letters are found also where the selection began or ended in the middle of a word."""
+"""Unicode's class of overlays: `1̶0̶` is struck out, and differs from 10."""
+_MIN_PARTIAL_MATCH = 20
+"""Minimum length to match also in the middle of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSpan:
-    """Words of a passage, by their offsets."""
+    """A span of a passage."""
 
     chunk: Chunk
     start: int
@@ -33,78 +33,78 @@ class PassageSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of the selection as its words alone."""
+    """A normalized sentence of the selection."""
 
     start: int
     end: int
     forms: tuple[str, ...]
-    """As it is written, and as a browser would show it: it may be either."""
+    """The normalized source, and the normalized rendering: the selection may be either."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A passage of the book as its words alone, and where each letter stands in the source."""
+    """A normalized passage of the book, with the source offset of each letter."""
 
     chunk: Chunk
-    words: str
-    places: "array[int]"
+    text: str
+    offsets: "array[int]"
 
-    def find(self, forms: Iterable[str], since: int = 0) -> tuple[int, int] | None:
-        """Return where the words begin and end among those of the passage."""
+    def find(self, forms: Iterable[str], start: int = 0) -> tuple[int, int] | None:
+        """Return the span of the first form found in the normalized text."""
         for form in forms:
-            found = self.words.find(f" {form} ", max(0, since - 1)) + 1
-            if not found and len(form) >= _LONG:
-                found = max(0, self.words.find(form, since))
-            if found:
-                return found, found + len(form)
+            index = self.text.find(f" {form} ", max(0, start - 1)) + 1
+            if not index and len(form) >= _MIN_PARTIAL_MATCH:
+                index = max(0, self.text.find(form, start))
+            if index:
+                return index, index + len(form)
         return None
 
-    def place(self, first: int, last: int) -> PassageSpan:
-        """Return the offsets of words in the passage."""
-        end, text = self.places[last - 1] + 1, self.chunk.text
-        # The full stop belongs to the sentence, though it is no word.
+    def to_source(self, start: int, stop: int) -> PassageSpan:
+        """Convert a span of the normalized text to a span of the passage."""
+        end, text = self.offsets[stop - 1] + 1, self.chunk.text
+        # Include the punctuation at the end of the sentence.
         while end < len(text) and not (text[end].isalnum() or text[end].isspace()):
             end += 1
-        return PassageSpan(self.chunk, self.places[first], end)
+        return PassageSpan(self.chunk, self.offsets[start], end)
 
 
 @dataclass(frozen=True, slots=True)
 class _Aligned:
-    """A sentence of the selection, and from where on a passage has it."""
+    """A sentence of the selection, and its position in a passage."""
 
     sentence: _Sentence
     passage: _Passage
-    first: int
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedSelection:
-    """A selection on a page of the book, sentence by sentence."""
+    """A selection that was located on a page of the book."""
 
     text: str
     aligned: tuple[_Aligned, ...]
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """The passages that have it, in order."""
+        """The chunks that contain it, in order."""
         return tuple({one.passage.chunk.id: one.passage.chunk for one in self.aligned}.values())
 
     def find(self, start: int, end: int) -> PassageSpan | None:
-        """Return where the book has what the selection says from `start` to `end`, if it does."""
+        """Return the span in the book of a span of the selection."""
         for one in self.aligned:
             if one.sentence.start < end and start < one.sentence.end:
-                found = one.passage.find(_forms(self.text[start:end]), one.first)
-                return one.passage.place(*found) if found else None
+                match = one.passage.find(_forms(self.text[start:end]), one.start)
+                return one.passage.to_source(*match) if match else None
         return None
 
 
 def locate(index: Index, text: str, vector: Vectors) -> LocatedSelection | None:
-    """Find the page that a selection came from; `None` if it is not of the book.
+    """Locate a selection; return `None` if it is not from the book.
 
-    White space, markup, case, accents and the shape of quotation marks do not count.
+    White space, markup, case, accents and punctuation are ignored.
     """
     rankings = index.rank(text, vector, filters=Filters(), depth=CANDIDATE_PASSAGES)
-    ids = dict.fromkeys(identity for identity, _ in (*rankings.keyword, *rankings.dense))
+    ids = dict.fromkeys(chunk_id for chunk_id, _ in (*rankings.keyword, *rankings.dense))
     files = dict.fromkeys(chunk.source_file for chunk in index.read(list(ids)))
     spans = ((span.start, span.end, _forms(span.of(text))) for span in split_spans(text))
     sentences = [_Sentence(*span) for span in spans if any(span[2])]
@@ -112,26 +112,25 @@ def locate(index: Index, text: str, vector: Vectors) -> LocatedSelection | None:
     for file in list(files)[:MAX_PAGES]:
         page = index.page(file)
         headings = {form for chunk in page for title in chunk.path for form in _forms(title)}
-        wanted = [one for one in sentences if not headings & set(one.forms)]
-        aligned = tuple(_align(wanted, [_passage(chunk) for chunk in page]))
-        total = _size(wanted) or 1
-        share = _size([one.sentence for one in aligned]) / total
+        prose = [one for one in sentences if not headings & set(one.forms)]
+        aligned = tuple(_align(prose, [_passage(chunk) for chunk in page]))
+        share = _size([one.sentence for one in aligned]) / (_size(prose) or 1)
         if share > best[0]:
             best = (share, LocatedSelection(text, aligned))
     return best[1] if best[0] >= MIN_SHARE_ON_PAGE else None
 
 
 def _align(sentences: Sequence[_Sentence], passages: Sequence[_Passage]) -> Iterator[_Aligned]:
-    """Find each sentence behind the one before it, or else anywhere on the page."""
-    current, behind = 0, 0
+    """Find each sentence after the previous one, or else anywhere on the page."""
+    current, position = 0, 0
     for sentence in sentences:
-        onward = [(place, behind if place == current else 0) for place in range(len(passages))]
-        anywhere = [(place, 0) for place in range(len(passages))]
-        for place, since in (*onward[current:], *anywhere):
-            found = passages[place].find(sentence.forms, since)
-            if found:
-                yield _Aligned(sentence, passages[place], found[0])
-                current, behind = place, found[1]
+        onward = [(i, position if i == current else 0) for i in range(len(passages))]
+        anywhere = [(i, 0) for i in range(len(passages))]
+        for i, start in (*onward[current:], *anywhere):
+            match = passages[i].find(sentence.forms, start)
+            if match:
+                yield _Aligned(sentence, passages[i], match[0])
+                current, position = i, match[1]
                 break
 
 
@@ -140,31 +139,31 @@ def _size(sentences: Sequence[_Sentence]) -> int:
 
 
 def _forms(text: str) -> tuple[str, ...]:
-    plain, shown = _fold(text, range(len(text)))[0], _fold(*_rendered_forms(text))[0]
-    return tuple(form for form in dict.fromkeys((plain.strip(), shown.strip())) if form)
+    source, rendered = _fold(text, range(len(text)))[0], _fold(*_render(text))[0]
+    return tuple(form for form in dict.fromkeys((source.strip(), rendered.strip())) if form)
 
 
 def _passage(chunk: Chunk) -> _Passage:
-    return _Passage(chunk, *_fold(*_rendered_forms(chunk.text)))
+    return _Passage(chunk, *_fold(*_render(chunk.text)))
 
 
-def _rendered_forms(text: str) -> tuple[str, Sequence[int]]:
+def _render(text: str) -> tuple[str, Sequence[int]]:
     rendered = render(text)
     return rendered.text, rendered.places
 
 
-def _fold(text: str, places: Sequence[int]) -> tuple[str, "array[int]"]:
-    """Return the words in small letters, a space around each, with the place of every letter."""
-    letters, kept = [" "], array("l", [0])
-    for char, place in zip(text, places, strict=True):
+def _fold(text: str, offsets: Sequence[int]) -> tuple[str, "array[int]"]:
+    """Return the lower-case words, a space around each, with the offset of every letter."""
+    letters, kept_offsets = [" "], array("l", [0])
+    for char, offset in zip(text, offsets, strict=True):
         for one in char if char.isascii() else unicodedata.normalize("NFKD", char):
             if one.isalnum() or unicodedata.combining(one) == OVERLAY_COMBINING_CLASS:
                 letters.append(one.casefold()[:1])
-                kept.append(place)
+                kept_offsets.append(offset)
             elif letters[-1] != " " and not unicodedata.combining(one) and one != "\u00ad":
                 letters.append(" ")
-                kept.append(place)
+                kept_offsets.append(offset)
     if letters[-1] != " ":
         letters.append(" ")
-        kept.append(places[-1] + 1)
-    return "".join(letters), kept
+        kept_offsets.append(offsets[-1] + 1)
+    return "".join(letters), kept_offsets

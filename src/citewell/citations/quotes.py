@@ -1,6 +1,6 @@
-"""What an answer shows of a place in a passage: the author's words, without what leads anywhere.
+"""Render and find verbatim quotes.
 
-Whoever quotes by offset writes these words, and whoever checks the quote writes them again.
+Quotes by offset are rendered twice: when an answer is composed, and when it is verified.
 """
 
 import re
@@ -21,51 +21,50 @@ _BRACES = re.compile(r"\{[\d,\s-]*\}")
 
 
 def render_quote(text: str, start: int, end: int, kind: Kind, *, indent: int = 0) -> str:
-    """Return what an answer shows of `text[start:end]`.
+    """Return `text[start:end]` as an answer shows it: sanitized, and without links.
 
-    Code and formulas lose the indent of the list they stood in, and get `indent` in its place on
-    every line but the first, whose indent is written before it.
+    Code and formulas are dedented, and all lines but the first are indented by `indent`.
     """
     if kind in ("code", "math"):
         lines = INVISIBLE.sub("", _dedent(text, start, end))
-        shown = _listing(lines) if kind == "code" else lines
-        return shown.replace("\n", "\n" + " " * indent)
-    said = INVISIBLE.sub("", mask_hidden_text(text)[start:end])
+        block = _with_normalized_fence(lines) if kind == "code" else lines
+        return block.replace("\n", "\n" + " " * indent)
+    visible = INVISIBLE.sub("", mask_hidden_text(text)[start:end])
     if kind == "row":
-        rows = (_QUOTE.sub("", line).strip() for line in said.split("\n"))
+        rows = (_QUOTE.sub("", line).strip() for line in visible.split("\n"))
         return "\n".join(detach_from_page(sanitize_markdown(row)) for row in rows if row)
-    words = detach_from_page(sanitize_markdown(_QUOTE.sub("", _FURTHER_QUOTE.sub("\n", said))))
-    flat = " ".join(words.split())
+    unquoted = _QUOTE.sub("", _FURTHER_QUOTE.sub("\n", visible))
+    flat = " ".join(detach_from_page(sanitize_markdown(unquoted)).split())
     return f"**{strip_inline_markup(flat)}**" if kind == "heading" and flat else flat
 
 
 def fence_info(info: str) -> str:
-    """Return the info string of a fence as every renderer reads it: language, then title.
+    """Normalize the info string of a fence to a language and a title.
 
-    Site generators write more there: lines to light up, flags, classes in braces.
+    Site generators add highlighted lines, flags, and classes in braces.
     """
     title = _TITLE.search(info)
     rest = _BRACES.sub(" ", _TITLE.sub(" ", _DIRECTIVE.sub(" ", info)))
     language = _LANGUAGE.match(rest.lstrip(" \t{."))
     if not title:
         return language[0] if language else ""
-    # Without a language, a renderer would take the title for one.
+    # Without a language, renderers would take the title for one.
     return f'{language[0] if language else "text"} title="{title[1] or title[2]}"'
 
 
 def code_lines(block: str) -> str:
-    """Return the lines of a fenced listing; all of it, if it has no fence."""
+    """Return the lines of a code block without its fence, if any."""
     opening = _FENCE.match(block)
     if not opening:
         return block
     lines = block[opening.end() :].removeprefix("\n").split("\n")
-    # A block that was cut off has no closing fence: its last line is code, too.
+    # A truncated block has no closing fence.
     closed = set(lines[-1].strip()) == {opening["fence"][0]}
     return "\n".join(lines[:-1] if closed else lines)
 
 
 def lines_within(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the lines of a fenced listing stand, without its fences."""
+    """Return the span of the lines of a fenced code block, without the fence."""
     opening = _FENCE.match(text, start, end)
     if not opening or opening.end() >= end:
         return start, end
@@ -76,12 +75,12 @@ def lines_within(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_fence(block: str, info: str) -> str:
-    """Return a fenced listing under another info string."""
+    """Return a fenced code block with another info string."""
     opening = _FENCE.match(block)
     return f"{opening['fence']}{info}{block[opening.end() :]}" if opening else block
 
 
-def _listing(lines: str) -> str:
+def _with_normalized_fence(lines: str) -> str:
     opening = _FENCE.match(lines)
     if not opening:
         return f"```\n{lines}\n```"
@@ -94,42 +93,42 @@ def _listing(lines: str) -> str:
 def _dedent(text: str, start: int, end: int) -> str:
     line = text.rfind("\n", 0, start) + 1
     lead = text[line:start]
-    # What stands before it on its line is the bullet of its item, or the sign of a quote.
+    # Replace the list marker before it on its line by spaces; keep quote markers.
     lines = re.sub(r"[^>\t]", " ", lead) + text[start:end]
     quoted = lines.lstrip(" \t").startswith(">")
     return textwrap.dedent(_QUOTE.sub("", lines) if quoted else lines).strip("\n")
 
 
 _RUN = re.compile(rf"(\s+)|[^\s{INVISIBLE.pattern[1:]}+")
-"""White space, or signs with ink."""
+"""White space, or visible characters."""
 _BEGIN = re.compile(r"(?<!\w)(?<!\d[.,])(?!\s)")
 _END = re.compile(r"(?!\w|[.,]\d)")
 
 
 @memoize_text(2048)
 def _fold_whitespace(text: str) -> tuple[str, tuple[int, ...]]:
-    """Fold white space, drop what has no ink; give the text left and where each character was."""
+    """Fold white space and drop invisible characters; also return the original offsets."""
     folded: list[str] = []
-    places: list[int] = []
+    offsets: list[int] = []
     for run in _RUN.finditer(text):
         folded.append(" " if run[1] else run[0])
-        places += range(*run.span())[: len(folded[-1])]
-    return "".join(folded), tuple(places)
+        offsets += range(*run.span())[: len(folded[-1])]
+    return "".join(folded), tuple(offsets)
 
 
 def find_quote(passage: str, words: str) -> tuple[int, int] | None:
-    """Return the offsets in `passage` at which `words` stand, white space aside.
+    """Return the offsets of `words` in `passage`, ignoring white space.
 
-    Whole words and numbers only: “10 Hz” does not stand in “110 Hz” nor “5 m” in “2.5 m”.
+    Only whole words and numbers match: “10 Hz” is not in “110 Hz”, nor “5 m” in “2.5 m”.
     """
     needle = " ".join(INVISIBLE.sub("", words).split())
     if not needle:
         return None
-    folded, places = _fold_whitespace(passage)
+    folded, offsets = _fold_whitespace(passage)
     start = folded.find(needle)
     while start >= 0:
         end = start + len(needle)
         if _BEGIN.match(folded, start) and _END.match(folded, end):
-            return places[start], places[end - 1] + 1
+            return offsets[start], offsets[end - 1] + 1
         start = folded.find(needle, start + 1)
     return None

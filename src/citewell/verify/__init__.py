@@ -1,1 +1,1 @@
-"""Answer and passages to verdicts."""
+"""Verification of answers against the passages."""

@@ -1,8 +1,7 @@
-"""What a claim and its evidence say differently, beyond their words: the strict checks.
+"""Strict comparison of a claim with its evidence, beyond the overlap of terms.
 
-A small change of words can turn a sentence into its opposite. What such changes are made of is
-compared exactly here: numbers with their units, names and code, links, negations, quantifiers,
-words of direction and condition, and who does what to whom.
+A small change can reverse the meaning of a sentence. Therefore numbers with units, names, code,
+links, negations, quantifiers, directions, conditions and roles must agree exactly.
 """
 
 import re
@@ -30,20 +29,20 @@ _NEGATION = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|except|only|false|wrong|myth|assum\w+|suppos\w+)\b", re.I
 )
-"""Words that change what the rest of their sentence says; with or without them is not the same."""
+"""Conditions: a sentence with one differs from the sentence without."""
 _STRONG = re.compile(
     r"\b(?:all|every|each|always|only|must|any|entire(?:ly)?|complete(?:ly)?|exactly|most|least"
     r"|half|twice|once|both|either|off)\b",
     re.I,
 )
-"""A claim may not say these unless the book does."""
+"""A claim may contain these only if the book does."""
 _WEAK = re.compile(
     r"\b(?:some|many|few|several|may|might|could|can|sometimes|often|usually|typically|generally"
     r"|rarely|seldom|hardly|almost|nearly|partly|partially|probably|possibly|perhaps|likely|should"
     r"|most|mostly|about|approximately|roughly|off)\b",
     re.I,
 )
-"""What the book says with one of these, a claim may not say without it."""
+"""A claim may not drop these from what the book says."""
 _DEGREE = re.compile(
     r"\b(?:more|less|fewer|greater|smaller|higher|lower|larger|faster|slower|than|maximum|minimum)\b",
     re.I,
@@ -106,7 +105,7 @@ _NAME = re.compile(
 _PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")
 _STRICT = re.compile(r"\b(?:than|from|to|before|after|above|below|under|over)\b", re.I)
 _PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]yself|[Yy]ou(?: are|['’]re) (?:an?|the))\b")
-"""Someone who speaks of themselves, or to the reader of what they are: a book seldom does."""
+"""First person, or statements about the reader, which books rarely contain."""
 _CLAUSE = re.compile(r"[;:,()!?—–]+(?=\s|$)|\.\s")
 CLAUSE_BREAK = "|"
 _BREAKS = re.compile(r"\||[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|or|while|whereas)\b", re.I)
@@ -114,23 +113,23 @@ _BREAKS = re.compile(r"\||[.;:,()!?—–]+(?=\s|$)|\s[-–—]\s|\b(?:and|but|o
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One thing that a claim says and its evidence does not, or says otherwise."""
+    """A difference between a claim and its evidence."""
 
     kind: DifferenceKind
     claimed: str
-    """What the claim says; empty where it leaves something out."""
+    """The text in the claim; empty for an omission."""
     found: str
-    """What the evidence says in its place; empty where it says nothing of the kind."""
+    """The text in the evidence; empty for an addition."""
 
     @property
     def is_conflict(self) -> bool:
-        """Whether both cannot be true, given that the rest of the words agree."""
+        """Whether both cannot be true, if the rest agrees."""
         stated = self.kind == "negation" or bool(self.claimed and self.found)
         return self.kind in _CONFLICTS and stated
 
 
 def find_disagreements(claim: str, evidence: str) -> list[Disagreement]:
-    """Name everything of weight that a claim says otherwise than its evidence; `[]` if nothing."""
+    """Return all material differences between a claim and its evidence."""
     ours, theirs = strip_inline_markup(claim), strip_inline_markup(evidence)
     found = [
         *_quantities(ours, theirs),
@@ -150,7 +149,7 @@ def find_disagreements(claim: str, evidence: str) -> list[Disagreement]:
 
 @memoize_text(16384)
 def terms_by_clause(text: str) -> tuple[str, ...]:
-    """Return the terms of plain text in order, quantities in one spelling, clauses set apart."""
+    """Return the terms of plain text in order, with normalized quantities and clause breaks."""
     found: list[str] = []
     done = 0
     for quantity in (*quantities(text), None):
@@ -166,18 +165,18 @@ def terms_by_clause(text: str) -> tuple[str, ...]:
 
 
 def comparable_terms(text: str) -> tuple[str, ...]:
-    """Return the terms of plain text in order, quantities in one spelling."""
+    """Return the terms of plain text in order, with normalized quantities."""
     return tuple(term for term in terms_by_clause(text) if term != CLAUSE_BREAK)
 
 
 def topic_terms(text: str) -> set[str]:
-    """Return the terms of plain text that are neither quantities nor words of direction."""
+    """Return the terms of plain text without quantities and directions."""
     left = {term for term in comparable_terms(text) if not term[:1].isdigit() and term[:1] != "-"}
     return left - {part for word in _directed(text) for part in terms(word)}
 
 
 def holds_out_of_context(before: str, after: str) -> bool:
-    """Whether a quote stays true without the rest of its sentence: “it is false that …” does not.
+    """Return whether a quote holds without the rest of its sentence, unlike “it is false that …”.
 
     A weak word counts only in the clause of the quote: “most arms …”, “… in some cases”.
     """
@@ -205,7 +204,7 @@ def names_of(text: str) -> set[str]:
 
 
 def has_same_order(wanted: Sequence[str], said: Sequence[str], *, rotated: bool = True) -> bool:
-    """Whether terms stand in the evidence in the claim's order, with nothing foreign between them.
+    """Return whether the evidence has the claim's terms in order, with no other terms between.
 
     A word of its clause may be left out, a number or a change of clause may not. `rotated` lets
     what stands last in the claim stand first: “in fog the horn sounds”.
@@ -236,7 +235,7 @@ def _may_skip(gap: Sequence[str], known: set[str]) -> bool:
 
 
 def _swapped(ours: str, theirs: str) -> bool:
-    """Whether the same words are compared the other way round."""
+    """Return whether a comparison is reversed."""
     than = all(re.search(r"\bthan\b", text, re.I) for text in (ours, theirs))
     return than and sorted(comparable_terms(ours)) == sorted(comparable_terms(theirs))
 
@@ -260,7 +259,7 @@ def _quantities(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _rivals(ours: str, mine: Quantity, theirs: str, other: Quantity) -> bool:
-    """Whether two quantities measure the same thing: by unit, by numeral, or by what is counted."""
+    """Return whether two quantities measure the same thing, by unit, numeral or counted noun."""
     if mine.dimension != other.dimension:
         return mine.number == other.number and ORDINAL not in (mine.dimension, other.dimension)
     counted = (terms(ours[mine.end :])[:1], terms(theirs[other.end :])[:1])
@@ -310,7 +309,7 @@ def _negations(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _negated(text: str) -> Counter[tuple[str, ...]]:
-    """Count the words that negations are about."""
+    """Count the negated words."""
     return Counter(terms(text[negation.end() :])[:1] for negation in _NEGATION.finditer(text))
 
 
@@ -338,7 +337,7 @@ def _quantifiers(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _clauses_of(ours: str, theirs: str) -> str:
-    """Return the clauses of the evidence that speak of what the claim speaks of."""
+    """Return the clauses of the evidence that share the topic of the claim."""
     wanted = set(terms(ours))
     clauses = _CLAUSE.split(theirs)
     return ". ".join(clause for clause in clauses if wanted & set(terms(clause)))

@@ -1,4 +1,4 @@
-"""How good the passages used are, and what follows: the chat contract's measures and levels."""
+"""Confidence measures and levels, and the probability that an answer is correct."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,19 @@ LEVELS: tuple[tuple[ConfidenceLevel, float, int], ...] = (
     ("medium", 0.75, 3),
     ("low", 0.60, 1),
 )
-"""Level, least average similarity, least number of passages. One is enough for `low`, where the
-data model has two: a book says most things once."""
+"""Level, minimum average similarity, minimum number of passages. One passage is enough for `low`,
+where the data model requires two, since a book says most things once."""
 MEDIUM_AVERAGE_SIMILARITY, MIN_AVERAGE_SIMILARITY = LEVELS[1][1], LEVELS[-1][1]
-"""What passages of a medium answer have on average, and below what nothing is answered."""
+"""Minimum average similarity of a medium answer, and of any answer."""
 
 
 def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -> Confidence:
-    """Return the measures of the passages used, and the level that follows from them.
+    """Return the confidence in the passages used.
 
-    The counts are taken against what was asked for: with `top_k=3`, three passages are enough for
-    any level.
+    With `top_k=3`, three passages are enough for any level.
     """
     scores = [hit.similarity for hit in hits]
-    # Rounding may leave the mean of equal scores just outside them, and below its level.
+    # Rounding can put the mean of equal scores slightly below them.
     average = min(max(fmean(scores), min(scores)), max(scores)) if scores else 0.0
     level = confidence_level(average, len(hits), top_k)
     return Confidence(
@@ -45,9 +44,9 @@ def score_confidence(hits: Sequence[Hit], *, top_k: int, answerability: float) -
 
 
 def confidence_level(average: float, passages: int, top_k: int) -> ConfidenceLevel:
-    """Return the level of so many passages of `top_k` that are so similar on average."""
-    for name, least, count in LEVELS:
-        if average >= least and passages >= min(count, top_k):
+    """Return the level for an average similarity and a number of passages."""
+    for name, min_average, min_passages in LEVELS:
+        if average >= min_average and passages >= min(min_passages, top_k):
             return name
     return "insufficient"
 
@@ -62,14 +61,14 @@ def _diversity(hits: Sequence[Hit]) -> float:
 
 
 FEATURES = ("answerable", "first", "agreed", "withheld")
-_SURE = 0.995
-"""No search is surer."""
+_MAX_ANSWERABILITY = 0.995
+"""Caps the log-odds."""
 
 
 def correctness_probability(
     answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
 ) -> float | None:
-    """Return the probability that an answer is right and supported; `None` if it proves nothing."""
+    """Return the probability that an answer is correct; `None` if nothing is cited."""
     features = correctness_features(answerability, hits, claims, withheld)
     if features is None:
         return None
@@ -82,19 +81,19 @@ def correctness_probability(
 def correctness_features(
     answerability: float, hits: Sequence[Hit], claims: Sequence[Claim], withheld: Sequence[Claim]
 ) -> dict[str, float] | None:
-    """Describe an answer by what search and verification know of it."""
+    """Return the features of an answer from search and verification; `None` if nothing is cited."""
     proven = _proven(claims)
-    places = {hit.chunk.id: hit for hit in hits}
-    cited = [c.chunk_id for claim in proven for c in claim.citations if c.chunk_id in places]
+    hits_by_id = {hit.chunk.id: hit for hit in hits}
+    cited = [c.chunk_id for claim in proven for c in claim.citations if c.chunk_id in hits_by_id]
     if not cited:
         return None
-    p = min(max(answerability, 1 - _SURE), _SURE)
-    main = places[cited[0]]
-    page = (main.chunk.chapter, main.chunk.section)
+    p = min(max(answerability, 1 - _MAX_ANSWERABILITY), _MAX_ANSWERABILITY)
+    first = hits_by_id[cited[0]]
+    section = (first.chunk.chapter, first.chunk.section)
     return {
         "answerable": log(p / (1 - p)) / 4,
-        "first": float(main.rank == min(hit.rank for hit in hits)),
-        "agreed": fmean((hit.chunk.chapter, hit.chunk.section) == page for hit in hits),
+        "first": float(first.rank == min(hit.rank for hit in hits)),
+        "agreed": fmean((hit.chunk.chapter, hit.chunk.section) == section for hit in hits),
         "withheld": len(withheld) / (len(withheld) + len(proven)),
     }
 

@@ -1,8 +1,8 @@
-"""Lines that govern what stands below them: under “Never do the following:” a step is no advice.
+"""Context of evidence: denials above it, and the antecedents of anaphoric sentences.
 
-Which line governs is decided by the form of the page: what announces a list or a block, the title
-of an admonition, the heading of a table's column, the nearest heading. Whether such a line turns
-what it governs into its opposite is decided by its words.
+Under “Never do the following:”, a list item is no advice. The layout of the page determines which
+lines apply to a span: the introduction of a list or block, the title of an admonition, the heading
+of a table column, the nearest heading. Their words determine whether they deny it.
 """
 
 import re
@@ -19,7 +19,7 @@ _SUBORDINATE = re.compile(
     r"|instead of|rather than)\b[^,:;.!?]*|\bnot only\b",
     re.I,
 )
-"""“If the robot does not move, run:” forbids nothing."""
+"""Ignored, since “If the robot does not move, run:” denies nothing."""
 _LABELS = (
     r"myths?|mistakes?|mistaken|misconceptions?|misunderstandings?|fallac(?:y|ies)|anti-?patterns?"
     r"|rumou?rs?|hearsay|superstitions?|errata|errors in|(?:common|typical|frequent) errors"
@@ -39,48 +39,44 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def denies_what_follows(line: str) -> bool:
-    """Whether an announcement or a title says that what it governs is not so, or not to be done."""
+    """Return whether an introduction or title denies or forbids what follows."""
     return bool(_NEGATION.search(_SUBORDINATE.sub(" ", strip_inline_markup(line))))
 
 
 def denies_its_section(heading: str) -> bool:
-    """Whether a line labels what stands below it as false or forbidden.
+    """Return whether a heading labels its section as false or forbidden.
 
-    Less than a negation will do that of an announcement: a heading, or a sentence that is complete
-    in itself, may say “not” about anything.
+    A mere negation is not enough, since a heading can contain “not” for other reasons.
     """
     return bool(_LABEL.search(_SUBORDINATE.sub(" ", strip_inline_markup(heading))))
 
 
-def is_under_denial(chunk: Chunk, start: int, end: int, shown: Sequence[Claim] = ()) -> bool:
-    """Whether a place stands under a line that denies it, and that the answer has not shown.
-
-    A line counts as shown if nothing came between it and the place but what it governs, too.
-    """
+def is_under_denial(chunk: Chunk, start: int, end: int, released: Sequence[Claim] = ()) -> bool:
+    """Return whether a line denies a span, and the answer does not show that line before it."""
     lines = list(_denying_lines(chunk, start, end))
-    return any(not _is_shown(line, chunk, shown) for line in lines)
+    return any(not _is_shown(line, chunk, released) for line in lines)
 
 
 def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
-    """Yield the lines that govern a place, and deny it."""
+    """Yield the lines that deny a span."""
     text = chunk.text
     blocks = blocks_of(text)
-    place = block_at(blocks, start)
-    if place is not None:
-        yield from _announcing(text, blocks[place], start, end)
-        yield from _answers(text, blocks, place, end)
+    index = block_at(blocks, start)
+    if index is not None:
+        yield from _denying_introductions(text, blocks[index], start, end)
+        yield from _denying_replies(text, blocks, index, end)
     if chunk.source_file and denies_its_section(chunk.path[-1]):
         yield chunk.path[-1]
 
 
-def _announcing(text: str, block: Block, start: int, end: int) -> Iterator[str]:
-    """Yield the titles, announcements, items above and headings of cells that deny a place."""
-    # What announces words is a part of them; of a listing it tells what the lines are about.
-    of_words = block.announced and block.kind in ("paragraph", "list")
+def _denying_introductions(text: str, block: Block, start: int, end: int) -> Iterator[str]:
+    """Yield the introductions, titles, parent items and table headings that deny a span."""
+    # The introduction of a paragraph or list is part of the statement, that of code is not.
+    of_prose = block.announced and block.kind in ("paragraph", "list")
     quoted = bool(block.inside) and not block.titles
-    denies_it = denies_what_follows if of_words or quoted else denies_its_section
+    denies = denies_what_follows if of_prose or quoted else denies_its_section
     lines = [span for span in block.lead if not (start < span.end and span.start < end)]
-    yield from (line for span in lines if denies_it(line := span.of(text)))
+    yield from (line for span in lines if denies(line := span.of(text)))
     yield from (line for span in block.titles if denies_what_follows(line := span.of(text)))
     leaf = next((one for one in block.leaves if one.start <= start < one.end), None)
     if leaf is None:
@@ -96,10 +92,10 @@ def _announcing(text: str, block: Block, start: int, end: int) -> Iterator[str]:
 
 
 def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str]:
-    """Yield the heading of the column that a place stands in, and the first cell of its row."""
+    """Yield the heading of the column of a span, and the first cell of its row."""
     line = text.rfind("\n", 0, start) + 1
     if line <= table.start or "\n" in text[start:end]:
-        return  # the header itself, or rows that bring it
+        return  # the header itself, or several rows
     header = text[table.start : table.end].split("\n", 1)[0]
     column = len(_CELL.findall(text[line:start])) - text[line:start].lstrip(" >").startswith("|")
     cells = _CELL.split(header.strip().removeprefix("|"))
@@ -113,25 +109,26 @@ def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str
         yield first
 
 
-def _answers(text: str, blocks: Sequence[Block], place: int, end: int) -> Iterator[str]:
-    """Yield the “No.” that a book says right behind what it quotes or asks."""
-    after = [
+def _denying_replies(text: str, blocks: Sequence[Block], index: int, end: int) -> Iterator[str]:
+    """Yield the “No.” right after a span that the book quotes or asks."""
+    following = [
         sentence.of(text)
-        for block in blocks[place : place + 2]
+        for block in blocks[index : index + 2]
         for leaf in block.leaves
         for sentence in leaf.sentences
         if sentence.start >= end
     ][:1]
-    yield from (one for one in after if is_denial(one))
+    yield from (sentence for sentence in following if is_denial(sentence))
 
 
-def _is_shown(line: str, chunk: Chunk, shown: Sequence[Claim]) -> bool:
-    wanted = _strip_markup(line)
-    for claim in reversed(shown):
-        if wanted and wanted in _strip_markup(claim.text):
+def _is_shown(line: str, chunk: Chunk, released: Sequence[Claim]) -> bool:
+    """Return whether only claims under the same line were released after the line itself."""
+    stripped = _strip_markup(line)
+    for claim in reversed(released):
+        if stripped and stripped in _strip_markup(claim.text):
             return True
-        places = [one for one in claim.citations if one.chunk_id == chunk.id]
-        if not any(line in _denying_lines(chunk, one.start, one.end) for one in places):
+        citations = [one for one in claim.citations if one.chunk_id == chunk.id]
+        if not any(line in _denying_lines(chunk, one.start, one.end) for one in citations):
             return False
     return False
 
@@ -140,7 +137,7 @@ def _strip_markup(text: str) -> str:
     return " ".join(word.casefold() for word in words(plain(text)))
 
 
-_LEANING = re.compile(
+_ANAPHOR = re.compile(
     r"(?:it|its|they|them|their|this|these|that|those|he|she|his|her|such|then|there|the (?:former"
     r"|latter|same)|both|either|neither|one|another|afterwards|instead|otherwise)\b(?!['’])",
     re.I,
@@ -152,43 +149,46 @@ _EXPLETIVE = re.compile(
     re.I,
 )
 MIN_SHARED_TERMS = 0.5
-"""How much of the sentence before must be spoken of where the book's own sentence leans."""
+"""Share of the previous claim's terms that the antecedents in the book must contain."""
 
 
 def is_anaphoric(text: str) -> bool:
-    """Whether a sentence needs the one before it to be understood."""
+    """Return whether a sentence refers to the previous one."""
     plain = strip_inline_markup(text)
-    return bool(_LEANING.match(plain)) and not _EXPLETIVE.match(plain)
+    return bool(_ANAPHOR.match(plain)) and not _EXPLETIVE.match(plain)
 
 
-def has_same_referent(claim: Claim, before: Claim, chunks: dict[str, Chunk]) -> bool:
-    """Whether a leaning claim refers, in the answer, to what its evidence refers to in the book.
+def has_same_referent(claim: Claim, previous: Claim, chunks: dict[str, Chunk]) -> bool:
+    """Return whether an anaphoric claim has the same referent in the answer and in the book.
 
-    The book's sentence leans, too: on the nearest one before it that does not. The claim before
-    must rest on one of these, or speak of the same things.
+    The previous claim must cite one of the antecedents in the book, or share its terms.
     """
     return any(
-        _depends_on(before, citation.chunk_id, chain, chunks[citation.chunk_id].text)
-        for citation in claim.citations
-        for chain in [_antecedents(chunks[citation.chunk_id].text, citation.start, citation.end)]
+        _matches_antecedents(previous, chunks[one.chunk_id], one.start, one.end)
+        for one in claim.citations
     )
 
 
-def _depends_on(before: Claim, chunk_id: str, chain: list[Span], text: str) -> bool:
-    for citation in before.citations:
-        if citation.chunk_id == chunk_id and any(
-            span.start < citation.end and citation.start < span.end for span in chain
+def _matches_antecedents(previous: Claim, chunk: Chunk, start: int, end: int) -> bool:
+    antecedents = _antecedents(chunk.text, start, end)
+    for citation in previous.citations:
+        if citation.chunk_id == chunk.id and any(
+            span.start < citation.end and citation.start < span.end for span in antecedents
         ):
             return True
-    mine = set(terms(strip_inline_markup(before.text)))
-    theirs = {term for span in chain for term in terms(strip_inline_markup(span.of(text)))}
-    return bool(mine) and len(mine & theirs) >= MIN_SHARED_TERMS * len(mine)
+    claim_terms = set(terms(strip_inline_markup(previous.text)))
+    book_terms = {
+        t for span in antecedents for t in terms(strip_inline_markup(span.of(chunk.text)))
+    }
+    return bool(claim_terms) and (
+        len(claim_terms & book_terms) >= MIN_SHARED_TERMS * len(claim_terms)
+    )
 
 
 def _antecedents(text: str, start: int, end: int) -> list[Span]:
-    """Return the sentences from the one that the quote leans on to the quote."""
+    """Return the sentences from the antecedent of a quote to the quote itself."""
     spans = split_spans(text)
-    quoted = [place for place, span in enumerate(spans) if span.start < end and start < span.end]
+    quoted = [index for index, span in enumerate(spans) if span.start < end and start < span.end]
     first = quoted[0] if quoted else 0
     while first > 0 and is_anaphoric(spans[first].of(text)):
         first -= 1

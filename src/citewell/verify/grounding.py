@@ -10,7 +10,7 @@ from citewell.text.sanitize import mask_hidden_text
 from citewell.text.sentences import Kind
 from citewell.verify.claims import Piece, is_not_a_claim, statement_of
 from citewell.verify.context import has_same_referent, is_anaphoric, is_under_denial
-from citewell.verify.literal import judge_literal, listing_info
+from citewell.verify.literal import code_block_info, judge_literal
 
 LinkBuilder = Callable[[Chunk, int, int], str]
 """Returns the deep link to a span of a chunk."""
@@ -124,7 +124,7 @@ def _restore_fence(claim: Claim, piece: Piece, hits: Sequence[Hit]) -> Claim:
     if piece.kind != "code" or claim.verdict not in PROVEN_VERDICTS:
         return claim
     texts = {hit.chunk.id: hit.chunk.text for hit in hits}
-    infos = (listing_info(texts[one.chunk_id], one.start) for one in claim.citations)
+    infos = (code_block_info(texts[one.chunk_id], one.start) for one in claim.citations)
     return replace(claim, text=with_fence(claim.text, next(filter(None, infos), "")))
 
 

@@ -1,20 +1,20 @@
-"""Who decides whether a passage says what a claim says."""
+"""Judges decide whether the passages support a claim."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from math import exp, log, log1p
 
 from citewell.citations.quotes import find_quote
-from citewell.domain import Verdict
+from citewell.domain import Verdict, VerdictKind
 from citewell.errors import ModelError
 from citewell.ports import EntailmentLogits, EntailmentScorer
 from citewell.text.plain_text import detach_from_page, strip_inline_markup
-from citewell.text.sentences import Span, split_spans
+from citewell.text.sentences import split_spans
 from citewell.text.terms import terms
 from citewell.verify.agreement import (
     comparable_terms,
@@ -23,75 +23,83 @@ from citewell.verify.agreement import (
     names_of,
     topic_terms,
 )
-from citewell.verify.literal import Places, cited_first, is_literal, judge_literal
+from citewell.verify.literal import EvidenceSpans, cited_first, is_literal, judge_literal
 from citewell.verify.quantities import quantities
 from citewell.verify.reversals import is_reversal
 
-SUPPORTED_THRESHOLD = 1.0
-"""Every word of meaning is in the evidence; one that is not may be the one that was invented."""
-PARTLY_THRESHOLD = 0.6
+SUPPORTED_OVERLAP = 1.0
+"""All content terms must be in the evidence, since a missing one may be invented."""
+PARTLY_OVERLAP = 0.6
 _UNSUPPORTED = Verdict(kind="unsupported", probability=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    share: float
+    """One or two sentences of a passage that share terms with the claim."""
+
+    overlap: float
     passage: int
     start: int
     end: int
     text: str
-    single: bool
+    is_single_sentence: bool
 
     @property
-    def place(self) -> Places:
+    def evidence(self) -> EvidenceSpans:
         return ((self.passage + 1, self.start, self.end),)
 
 
 class LexicalJudge:
-    """Supports a claim that stands in a passage word for word, or nearly so with nothing changed.
+    """Supports claims that a passage contains verbatim, or with the same terms.
 
-    What a small change of words can turn into its opposite must agree exactly (`agreement`). Code,
-    formulas and tables must be the book's own. A claim it cannot decide is not supported; one whose
-    words the book uses to say otherwise is contradicted.
+    Negations, numbers, names, conditions and the like must agree exactly (`agreement`). Code,
+    formulas and tables must be copied. Undecided claims count as unsupported.
     """
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names."""
+        """Judge a claim; `cited` are the indices of the passages that it cites."""
         if is_literal(claim):
             return judge_literal(claim, passages, cited)
         order = cited_first(len(passages), cited)
-        verbatim = _verbatim(claim, passages, order)
+        verbatim = _find_verbatim(claim, passages, order)
         if verbatim:
             return Verdict(kind="supported", probability=1.0, evidence=verbatim)
         return _compare(claim, passages, order)
 
 
-def _verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> Places:
-    enough = _says_enough(strip_inline_markup(claim))
+def _find_verbatim(claim: str, passages: Sequence[str], order: Sequence[int]) -> EvidenceSpans:
+    specific = _is_specific(strip_inline_markup(claim))
     for index in order:
-        place = find_quote(passages[index], claim) or _find_rendered_quote(claim, passages[index])
-        if not place:
+        passage = passages[index]
+        offsets = find_quote(passage, claim) or _find_rendered_quote(claim, passage)
+        if not offsets:
             continue
-        whole = any((s.start, s.end) == place for s in split_spans(passages[index]))
-        if whole or (enough and _stands_alone(passages[index], *place)):
-            return ((index + 1, *place),)
+        whole_sentence = any((s.start, s.end) == offsets for s in split_spans(passage))
+        if whole_sentence or (specific and _holds_alone(passage, *offsets)):
+            return ((index + 1, *offsets),)
     return ()
 
 
 def _find_rendered_quote(claim: str, passage: str) -> tuple[int, int] | None:
-    """Return the offsets of the sentence that reads like the claim away from its page."""
-    said = claim.split()
-    shown = ((span, detach_from_page(span.of(passage)).split()) for span in split_spans(passage))
-    return next(((span.start, span.end) for span, words in shown if words == said), None)
+    """Return the offsets of the sentence that equals the claim when rendered without its page."""
+    claim_words = claim.split()
+    return next(
+        (
+            (span.start, span.end)
+            for span in split_spans(passage)
+            if detach_from_page(span.of(passage)).split() == claim_words
+        ),
+        None,
+    )
 
 
-def _says_enough(plain: str) -> bool:
-    """Whether words say what they are about: “150 mm.” may be taken from any sentence."""
+def _is_specific(plain: str) -> bool:
+    """Return whether a text names a topic; “150 mm.” could be from any sentence."""
     return bool(topic_terms(plain)) and len(set(comparable_terms(plain))) > 1
 
 
-def _stands_alone(passage: str, start: int, end: int) -> bool:
-    """Whether the rest of its sentence leaves the quote true."""
+def _holds_alone(passage: str, start: int, end: int) -> bool:
+    """Return whether a part of a sentence is true without the rest."""
     return all(
         holds_out_of_context(passage[span.start : start], passage[end : span.end])
         for span in split_spans(passage)
@@ -100,317 +108,302 @@ def _stands_alone(passage: str, start: int, end: int) -> bool:
 
 
 def _compare(claim: str, passages: Sequence[str], order: Sequence[int]) -> Verdict:
-    """Compare the claim with the sentences that share most of its words."""
+    """Compare the claim with the sentences that share its terms."""
     plain = strip_inline_markup(claim)
-    wanted = set(comparable_terms(plain))
-    matches = sorted(_matches(wanted, passages, order), key=lambda match: -match.share)
-    if not matches or not _says_enough(plain):
+    claim_terms = set(comparable_terms(plain))
+    matches = sorted(_matches(claim_terms, passages, order), key=lambda match: -match.overlap)
+    if not matches or not _is_specific(plain):
         return _UNSUPPORTED
     for match in matches:
-        if match.share < SUPPORTED_THRESHOLD:
+        if match.overlap < SUPPORTED_OVERLAP:
             break
         if not find_disagreements(claim, match.text):
-            return Verdict(kind="supported", probability=1.0, evidence=match.place)
+            return Verdict(kind="supported", probability=1.0, evidence=match.evidence)
     for match in matches:
-        if match.share < PARTLY_THRESHOLD / 2:
+        if match.overlap < PARTLY_OVERLAP / 2:
             break
         if _contradicts(claim, plain, match):
-            return Verdict(kind="contradicted", probability=0.0, evidence=match.place)
+            return Verdict(kind="contradicted", probability=0.0, evidence=match.evidence)
     best = matches[0]
-    if best.share < PARTLY_THRESHOLD:
-        return Verdict(kind="unsupported", probability=round(best.share, 3))
+    if best.overlap < PARTLY_OVERLAP:
+        return Verdict(kind="unsupported", probability=round(best.overlap, 3))
     if find_disagreements(claim, best.text):
         return Verdict(
-            kind="unsupported", probability=round(min(best.share, PARTLY_THRESHOLD) / 2, 3)
+            kind="unsupported", probability=round(min(best.overlap, PARTLY_OVERLAP) / 2, 3)
         )
-    return Verdict(kind="partly", probability=round(best.share, 3), evidence=best.place)
+    return Verdict(kind="partly", probability=round(best.overlap, 3), evidence=best.evidence)
 
 
 def _contradicts(claim: str, plain: str, match: _Match) -> bool:
-    """Whether a sentence is about the very same, and says it otherwise."""
-    said = topic_terms(plain)
-    if not match.single or not said or not said <= topic_terms(strip_inline_markup(match.text)):
+    """Return whether a sentence covers the topic of the claim, and conflicts with it."""
+    topic = topic_terms(plain)
+    match_topic = topic_terms(strip_inline_markup(match.text))
+    if not match.is_single_sentence or not topic or not topic <= match_topic:
         return False
-    found = find_disagreements(claim, match.text)
-    return any(one.is_conflict for one in found) and not any(
-        one.kind in ("name", "link", "condition") for one in found
+    disagreements = find_disagreements(claim, match.text)
+    return any(one.is_conflict for one in disagreements) and not any(
+        one.kind in ("name", "link", "condition") for one in disagreements
     )
 
 
-def _matches(wanted: set[str], passages: Sequence[str], order: Sequence[int]) -> Iterator[_Match]:
-    """Yield every sentence, and every two in a row, with the share of the claim's words in it."""
-    if not wanted:
+def _matches(
+    claim_terms: set[str], passages: Sequence[str], order: Sequence[int]
+) -> Iterator[_Match]:
+    """Yield all sentences and pairs of adjacent sentences that share terms with the claim."""
+    if not claim_terms:
         return
-    # One sentence before two: in two, a word may belong to the other statement.
+    # Single sentences first: in a pair, terms may belong to different statements.
     for width in (1, 2):
         for index in order:
             spans = split_spans(passages[index])
             for first, last in zip(spans, spans[width - 1 :], strict=False):
-                # Set apart, so that nothing is read across the end of a heading or an item.
+                # Separated, so that no comparison crosses the end of a heading or list item.
                 text = " ; ".join(
                     dict.fromkeys((first.of(passages[index]), last.of(passages[index])))
                 )
-                share = len(wanted & set(comparable_terms(strip_inline_markup(text)))) / len(wanted)
-                if share:
-                    yield _Match(share, index, first.start, last.end, text, width == 1)
-
-
-_LITERAL = ("```", "~~~", "$$", "|")
+                common = claim_terms & set(comparable_terms(strip_inline_markup(text)))
+                if common:
+                    overlap = len(common) / len(claim_terms)
+                    yield _Match(overlap, index, first.start, last.end, text, width == 1)
 
 
 class TrainedJudge:
-    """Decides by the strict checks where they are sure, and by weighing where they are not."""
+    """Combines the lexical judge with a calibrated entailment model."""
 
     def __init__(self, model: EntailmentScorer) -> None:
-        """Read with `model`."""
+        """Score entailment with `model`."""
         self.id = model.id
         self._model = model
-        self._strict = LexicalJudge()
-        self._scale = load_judge_calibration(model.id)
-        self.threshold = round(1 - self._scale.flagged, 4)
+        self._lexical = LexicalJudge()
+        self._calibration = load_judge_calibration(model.id)
+        self.threshold = round(1 - self._calibration.flagged, 4)
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Check one claim; `cited` are the indices of the passages it names."""
-        strict = self._strict.judge(claim, passages, cited)
-        if strict.kind == "supported" or claim.lstrip().startswith(_LITERAL):
-            return strict
-        places = [
+        """Judge a claim; `cited` are the indices of the passages that it cites."""
+        lexical = self._lexical.judge(claim, passages, cited)
+        if lexical.kind == "supported" or is_literal(claim):
+            return lexical
+        spans = [
             (number, span)
             for number, passage in enumerate(passages)
             for span in split_spans(passage)
             if span.kind != "heading"
         ]
-        sentences = [strip_inline_markup(span.of(passages[number])) for number, span in places]
-        found = select_evidence(claim, sentences)
-        if not found.places:
-            return strict
-        said = self._model.predict_entailment(
-            [(strip_inline_markup(claim), shown(sentences, found.places))]
-        )[0]
-        signs = claim_features(claim, sentences, found.places)
-        probability = round(self._scale.probability(signs, support_logit(said)), 4)
-        proof = tuple(_place(*places[i]) for i in found.places)
-        if strict.kind == "contradicted":
-            return Verdict(
-                kind="contradicted",
-                probability=min(probability, self._scale.partly),
-                evidence=strict.evidence,
-            )
-        if probability >= self._scale.partly and is_reversal(claim, sentences, found.places):
-            return self._reject_reversal(probability, said, proof)
-        return self._verdict(probability, said, proof)
-
-    def _verdict(self, probability: float, said: EntailmentLogits, found: Places) -> Verdict:
-        if probability >= self._scale.supported:
-            return Verdict(kind="supported", probability=probability, evidence=found)
-        if _contradicts_evidence(said):
-            return Verdict(kind="contradicted", probability=probability, evidence=found)
-        if probability >= self._scale.partly:
-            return Verdict(kind="partly", probability=probability, evidence=found)
-        return Verdict(kind="unsupported", probability=probability)
-
-    def _reject_reversal(
-        self, probability: float, said: EntailmentLogits, found: Places
-    ) -> Verdict:
-        """Keep back what uses the book's words to say something else."""
-        probability = min(probability, self._scale.supported)
-        if _contradicts_evidence(said):
-            return Verdict(kind="contradicted", probability=probability, evidence=found)
-        return Verdict(kind="unsupported", probability=probability)
-
-
-def _contradicts_evidence(said: EntailmentLogits) -> bool:
-    return said.contradicted > max(said.supported, said.unsupported)
-
-
-def _place(number: int, span: Span) -> tuple[int, int, int]:
-    return (number + 1, span.start, span.end)
+        sentences = [strip_inline_markup(span.of(passages[number])) for number, span in spans]
+        selected = select_evidence(claim, sentences).indices
+        if not selected:
+            return lexical
+        (logits,) = self._model.predict_entailment(
+            [(strip_inline_markup(claim), join_evidence(sentences, selected))]
+        )
+        features = claim_features(claim, sentences, selected)
+        probability = round(self._calibration.probability(features, support_logit(logits)), 4)
+        evidence = tuple((spans[i][0] + 1, spans[i][1].start, spans[i][1].end) for i in selected)
+        if lexical.kind == "contradicted":
+            probability = min(probability, self._calibration.partly)
+            return replace(lexical, probability=probability)
+        is_reversed = probability >= self._calibration.partly and is_reversal(
+            claim, sentences, selected
+        )
+        kind: VerdictKind = "unsupported"
+        if probability >= self._calibration.supported and not is_reversed:
+            kind = "supported"
+        elif logits.contradicted > max(logits.supported, logits.unsupported):
+            kind = "contradicted"
+        elif probability >= self._calibration.partly and not is_reversed:
+            kind = "partly"
+        if is_reversed:
+            probability = min(probability, self._calibration.supported)
+        if kind == "unsupported":
+            evidence = ()
+        return Verdict(kind=kind, probability=probability, evidence=evidence)
 
 
 CLAIM_FEATURES = ("absent", "apart", "unread", "name", "number")
-"""Shares of the claim's words that stand in no sentence, not in the best one, in none of those
-read; whether a name or a quantity of it stands nowhere."""
+"""Shares of the claim's terms that are missing in all sentences, in the best one, and in the
+selected ones; whether a name or a quantity is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogitCalibration:
-    """What the model's output is worth."""
+    """Maps the model's logit to a probability."""
 
     bias: float
     slope: float
     trust: float
-    """How far it is believed of books it did not learn from, from 0 to 1."""
+    """Shrinks the logit, from 0 to 1, for books unlike the training data."""
 
     def log_probability(self, logit: float) -> float:
-        """Return the logarithm of the chance that the claim is there, read so."""
+        """Return the log-probability that the claim is supported."""
         return -log1p(exp(-self.trust * (self.bias + self.slope * logit)))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeCalibration:
-    """What was fitted for one model."""
+    """The parameters fitted for an entailment model."""
 
     bias: float
     weights: dict[str, float]
     reading: LogitCalibration
     level: float
     spread: float
-    """Make a probability of the product where half of all claims are supported."""
+    """Bias and slope of the final probability, for a balanced set of claims."""
     supported: float
-    """At least this probability shows a claim as supported."""
+    """Minimum probability of a supported claim."""
     partly: float
     flagged: float
-    """Below this probability a claim counts as unsupported where all must be called one or the
-    other."""
+    """Threshold for a binary decision."""
 
-    def likelihood(self, signs: dict[str, float], logit: float) -> float:
-        """Return the logarithm of the chance that nothing is missing and it was read so."""
-        failed = self.bias + sum(self.weights[name] * sign for name, sign in signs.items())
-        return self.reading.log_probability(logit) - failed
-
-    def probability(self, signs: dict[str, float], logit: float) -> float:
-        """Return the probability that the sentences support the claim."""
-        total = self.level + self.spread * self.likelihood(signs, logit)
+    def probability(self, features: dict[str, float], logit: float) -> float:
+        """Return the probability that the evidence supports the claim."""
+        penalty = self.bias + sum(self.weights[name] * value for name, value in features.items())
+        log_likelihood = self.reading.log_probability(logit) - penalty
+        total = self.level + self.spread * log_likelihood
         return 1 / (1 + exp(-max(-30.0, min(30.0, total))))
 
 
 @lru_cache(maxsize=2)
 def load_judge_calibration(model: str) -> JudgeCalibration:
-    """Read the weights fitted for a model."""
+    """Load the calibration of an entailment model."""
     folder = resources.files("citewell.verify") / "fitted"
     data = json.loads((folder / f"{model.partition('@')[0]}.json").read_text("utf-8"))
-    cuts = data["thresholds"]
+    thresholds = data["thresholds"]
     return JudgeCalibration(
         bias=data["bias"],
         weights=data["weights"],
         reading=LogitCalibration(**data["reading"]),
         level=data["level"],
         spread=data["spread"],
-        supported=cuts["supported"],
-        partly=cuts["partly"],
-        flagged=cuts["flagged"],
+        supported=thresholds["supported"],
+        partly=thresholds["partly"],
+        flagged=thresholds["flagged"],
     )
 
 
-def claim_features(claim: str, sentences: Sequence[str], read: Sequence[int]) -> dict[str, float]:
-    """Return what of a claim is missing; `read` are the places of the sentences chosen for it."""
+def claim_features(
+    claim: str, sentences: Sequence[str], selected: Sequence[int]
+) -> dict[str, float]:
+    """Return features of what the sentences lack; `selected` are indices of the evidence."""
     plain = strip_inline_markup(claim)
-    wanted = frozenset(terms(plain))
-    held = [wanted.intersection(terms(sentence)) for sentence in sentences]
-    signs = dict.fromkeys(CLAIM_FEATURES, 0.0)
-    if wanted:
-        one = max(map(len, held), default=0)
-        signs["absent"] = 1 - len(frozenset().union(*held)) / len(wanted)
-        signs["apart"] = 1 - one / len(wanted)
-        signs["unread"] = 1 - len(frozenset().union(*(held[n] for n in read))) / len(wanted)
+    claim_terms = frozenset(terms(plain))
+    common = [claim_terms.intersection(terms(sentence)) for sentence in sentences]
+    features = dict.fromkeys(CLAIM_FEATURES, 0.0)
+    if claim_terms:
+        total = len(claim_terms)
+        features["absent"] = 1 - len(frozenset().union(*common)) / total
+        features["apart"] = 1 - max(map(len, common), default=0) / total
+        features["unread"] = 1 - len(frozenset().union(*(common[i] for i in selected))) / total
     text = " ".join(sentences).lower()
-    signs["name"] = float(any(name.lower() not in text for name in names_of(claim)))
-    asked = {quantity.key for quantity in quantities(plain)}
-    if asked:
-        said = {quantity.key for sentence in sentences for quantity in quantities(sentence)}
-        signs["number"] = float(not asked <= said)
-    return signs
+    features["name"] = float(any(name.lower() not in text for name in names_of(claim)))
+    claimed = {quantity.key for quantity in quantities(plain)}
+    if claimed:
+        known = {quantity.key for sentence in sentences for quantity in quantities(sentence)}
+        features["number"] = float(not claimed <= known)
+    return features
 
 
-def support_logit(said: EntailmentLogits) -> float:
-    """Return how much more likely the model finds it that the claim is supported than not."""
-    high = max(said.contradicted, said.unsupported)
-    rest = high + log(exp(said.contradicted - high) + exp(said.unsupported - high))
-    return max(-8.0, min(8.0, said.supported - rest)) / 4.0
+def support_logit(logits: EntailmentLogits) -> float:
+    """Return the scaled log-odds of support against all else."""
+    high = max(logits.contradicted, logits.unsupported)
+    # The log-sum-exp of the other two logits.
+    rest = high + log(exp(logits.contradicted - high) + exp(logits.unsupported - high))
+    return max(-8.0, min(8.0, logits.supported - rest)) / 4.0
 
 
-MAX_SENTENCES = 3
-MAX_CHARACTERS = 520
-"""Of the chosen sentences together: what the judge reads at once."""
-_ENOUGH = 0.08
-"""A further sentence must add this share of the claim's weight."""
+MAX_EVIDENCE_SENTENCES = 3
+MAX_EVIDENCE_CHARS = 520
+"""Together, as much as the model reads at once."""
+_MIN_GAIN, _MIN_FIRST_GAIN = 0.08, 0.01
+"""Share of the claim's weight that a further sentence, and the first one, must add."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSelection:
-    """The sentences that bear on a claim."""
+    """The sentences selected as evidence."""
 
-    places: tuple[int, ...]
-    """Where they stand among all sentences, in order."""
-    present: float
-    """Share of the claim's words that stand in any of the sentences, chosen or not."""
+    indices: tuple[int, ...]
+    """Indices among all sentences, in order."""
+    coverage: float
+    """Share of the claim's terms in any of the sentences, selected or not."""
 
 
 def select_evidence(claim: str, sentences: Sequence[str]) -> EvidenceSelection:
-    """Choose the sentences that together cover the claim best.
+    """Greedily select the sentences that together cover the claim best.
 
-    Each next one is chosen for what the others leave uncovered, so that a claim joined from two
-    places is judged against both.
+    Each is selected for the terms that the others do not cover, so that a claim combined from two
+    sentences is judged against both.
     """
-    held = [frozenset(terms(strip_inline_markup(sentence))) for sentence in sentences]
-    known = Counter(term for own in held for term in own)
-    left = {
-        t: log(1 + len(sentences) / (0.5 + known[t]))
+    sentence_terms = [frozenset(terms(strip_inline_markup(sentence))) for sentence in sentences]
+    frequency = Counter(term for one in sentence_terms for term in one)
+    uncovered = {
+        t: log(1 + len(sentences) / (0.5 + frequency[t]))
         for t in set(terms(strip_inline_markup(claim)))
     }
-    total = sum(left.values())
-    present = sum(1 for term in left if known[term]) / len(left) if left else 1.0
-    chosen: list[int] = []
-    room = MAX_CHARACTERS
-    while left and len(chosen) < MAX_SENTENCES:
+    total = sum(uncovered.values())
+    known = sum(1 for term in uncovered if frequency[term])
+    coverage = known / len(uncovered) if uncovered else 1.0
+    selected: list[int] = []
+    budget = MAX_EVIDENCE_CHARS
+    while uncovered and len(selected) < MAX_EVIDENCE_SENTENCES:
         gains = {
-            place: sum(weight for term, weight in left.items() if term in own)
-            / (1 + len(own) / 100)
-            for place, own in enumerate(held)
-            if place not in chosen and (len(sentences[place]) <= room or not chosen)
+            i: sum(weight for term, weight in uncovered.items() if term in one)
+            / (1 + len(one) / 100)
+            for i, one in enumerate(sentence_terms)
+            if i not in selected and (len(sentences[i]) <= budget or not selected)
         }
-        best = max(gains, key=lambda place: (gains[place], -place), default=None)
-        if best is None or gains[best] < (_ENOUGH if chosen else 0.01) * total:
+        best = max(gains, key=lambda i: (gains[i], -i), default=None)
+        if best is None or gains[best] < (_MIN_GAIN if selected else _MIN_FIRST_GAIN) * total:
             break
-        chosen.append(best)
-        room -= len(sentences[best])
-        left = {term: weight for term, weight in left.items() if term not in held[best]}
-    return EvidenceSelection(tuple(sorted(chosen)), present)
+        selected.append(best)
+        budget -= len(sentences[best])
+        uncovered = {t: weight for t, weight in uncovered.items() if t not in sentence_terms[best]}
+    return EvidenceSelection(tuple(sorted(selected)), coverage)
 
 
-def shown(sentences: Sequence[str], chosen: Sequence[int]) -> str:
-    """Write the chosen sentences as the judge reads them."""
-    text = " ".join(" ".join(strip_inline_markup(sentences[place]).split()) for place in chosen)
-    return text[: MAX_CHARACTERS + 80]
+def join_evidence(sentences: Sequence[str], selected: Sequence[int]) -> str:
+    """Return the selected sentences as input for the entailment model."""
+    text = " ".join(" ".join(strip_inline_markup(sentences[i]).split()) for i in selected)
+    return text[: MAX_EVIDENCE_CHARS + 80]
 
 
 AskModel = Callable[[str], Awaitable[str]]
 MAX_LLM_SENTENCES = 8
-"""Sentences that the model is shown."""
 LLM_JUDGE_PROBABILITY = 0.75
-"""What its word counts as, in probability: less than what was compared."""
+"""Probability of a claim that a language model supports; less than for other judges."""
 
 
-async def second_opinion(claim: str, passages: Sequence[str], ask: AskModel) -> Verdict | None:
-    """Return a verdict if the model names a sentence that may say so; nothing if it does not."""
-    nearest = _most_similar(strip_inline_markup(claim), passages)
-    if not nearest:
+async def second_opinion(
+    claim: str, passages: Sequence[str], ask_model: AskModel
+) -> Verdict | None:
+    """Return a verdict if a language model names a sentence that supports the claim."""
+    candidates = _most_similar(strip_inline_markup(claim), passages)
+    if not candidates:
         return None
-    listed = "\n".join(f"{n}. {text}" for n, (text, _) in enumerate(nearest, start=1))
+    listed = "\n".join(f"{n}. {text}" for n, (text, _) in enumerate(candidates, start=1))
     try:
-        said = await ask(f"Claim: {strip_inline_markup(claim)}\n\nSentences:\n{listed}")
+        reply = await ask_model(f"Claim: {strip_inline_markup(claim)}\n\nSentences:\n{listed}")
     except ModelError:
         return None
-    named = re.fullmatch(r"\[?(\d{1,2})[\].]?", said.strip())
-    if not named or not 1 <= int(named[1]) <= len(nearest):
+    number = re.fullmatch(r"\[?(\d{1,2})[\].]?", reply.strip())
+    if not number or not 1 <= int(number[1]) <= len(candidates):
         return None
-    text, place = nearest[int(named[1]) - 1]
-    # The order of words is what the model was asked about; all else is not its to decide.
-    differs = any(one.kind != "arrangement" for one in find_disagreements(claim, text))
-    if differs or is_reversal(claim, [text], [0]):
+    text, evidence = candidates[int(number[1]) - 1]
+    # The model may only overrule differences in word order.
+    disagrees = any(one.kind != "arrangement" for one in find_disagreements(claim, text))
+    if disagrees or is_reversal(claim, [text], [0]):
         return None
-    return Verdict(kind="supported", probability=LLM_JUDGE_PROBABILITY, evidence=place)
+    return Verdict(kind="supported", probability=LLM_JUDGE_PROBABILITY, evidence=evidence)
 
 
-def _most_similar(claim: str, passages: Sequence[str]) -> list[tuple[str, Places]]:
-    """Return the sentences that share most words with the claim, and where they stand."""
-    wanted = set(terms(claim))
-    found = [
+def _most_similar(claim: str, passages: Sequence[str]) -> list[tuple[str, EvidenceSpans]]:
+    """Return the sentences that share most terms with the claim, with their spans."""
+    claim_terms = set(terms(claim))
+    sentences = [
         (strip_inline_markup(span.of(passage)), ((number, span.start, span.end),))
         for number, passage in enumerate(passages, start=1)
         for span in split_spans(passage)
         if span.kind in ("sentence", "item")
     ]
-    shared = [(len(wanted & set(terms(text))), text, place) for text, place in found]
-    best = sorted((one for one in shared if one[0]), key=lambda one: -one[0])
-    return [(text, place) for _, text, place in best[:MAX_LLM_SENTENCES]]
+    scored = [(len(claim_terms & set(terms(text))), text, span) for text, span in sentences]
+    best = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
+    return [(text, span) for _, text, span in best[:MAX_LLM_SENTENCES]]

@@ -1,4 +1,4 @@
-"""The quantities a text names: “0.1 s” and “100 ms” are one, “10 Hz” and “100 Hz” are two."""
+"""Quantities in text: “0.1 s” equals “100 ms”, “10 Hz” differs from “100 Hz”."""
 
 import re
 from collections.abc import Iterator
@@ -77,26 +77,25 @@ _UP_TO = re.compile(r"\s*(?:[-–—]|to|and|or|through)\s*", re.I)
 _POWERS = {"2": 2, "3": 3, "²": 2, "³": 3}
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)$")
 MAX_COMPUTED_DIGITS = 400
-"""Most characters of a number, and largest exponent, that are computed: `10**999999999` alone
-would hold the process for minutes."""
+"""Maximum digits and exponent to compute, since `10**999999999` would block for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit, in base units, and where it stands."""
+    """A number in base units, with its span."""
 
     value: Fraction
     dimension: Dimension
     start: int
     end: int
     number: Fraction = Fraction(0)
-    """The number as written, whatever its unit."""
+    """The number as written, without its unit."""
     spelling: str = ""
-    """The characters of a number that is too long to compute, which is equal to itself only."""
+    """The characters of a number that is too long to compute."""
 
     @property
     def key(self) -> str:
-        """The same for every way of writing the same quantity."""
+        """Equal for all notations of the same quantity."""
         unit = " ".join(f"{base}{power}" for base, power in self.dimension)
         return f"{self.spelling or self.value} {unit}"
 
@@ -201,7 +200,7 @@ def _factors(unit: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=4096)
 def _parse_unit(symbol: str) -> tuple[Fraction, str] | None:
-    """Read one unit: by its name, or by its symbol with a prefix; the case of a symbol counts."""
+    """Parse a unit by its name, or by its case-sensitive symbol with a prefix."""
     word = symbol.lower()
     names = (symbol, word, word.removesuffix("s")) if len(word) > 1 else (symbol,)
     known = [_OTHER[name] for name in names if name in _OTHER]
@@ -235,7 +234,7 @@ def _by_symbol(symbol: str) -> tuple[Fraction, str] | None:
 
 
 def _scale_of(text: str, quantity: Quantity) -> Fraction:
-    """Return the factor of the unit that a quantity is written with."""
+    """Return the factor of a quantity's unit."""
     number = _NUMBER.match(text, quantity.start)
     assert number, "a quantity begins with its number"
     return _unit_after(text, number.end())[0]

@@ -1,7 +1,6 @@
-"""Ways to say the opposite with the book's own words: parts exchanged, opposites, scope, denial.
+"""Reversals of meaning with the book's own words: swapped roles, antonyms, scope, denial.
 
-The strict checks ask for the book's arrangement, which no one who writes in other words keeps. Here
-a claim may be arranged as it likes, and only what turns its meaning round is named.
+Unlike the strict comparison, this allows paraphrases with another word order.
 """
 
 import re
@@ -18,7 +17,7 @@ _BETWEEN = frozenset(
     ("from", "to", "for", "than", "before", "after", "by", "with", "into", "without", "through",
      "over", "under")
 )  # fmt: skip
-"""Words that hold two parts apart: what stands before and behind them is not the same."""
+"""Words that separate two parts with different roles."""
 _CLAUSE = re.compile(
     r"[;:()—–]+(?=\s|$)|[.!?]\s|,\s|\s(?:and|but|while|whereas|or|then|because|since)\s", re.I
 )
@@ -28,7 +27,7 @@ _FRONTED = re.compile(
     r"|within|between|among)\b|(?:every|each) \w+,? (?:the|a|an|it|they)\b)",
     re.I,
 )
-"""What may stand first or last as one likes."""
+"""Phrases that can be fronted without a change of meaning."""
 _DENIAL = re.compile(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|cannot|without|unable|avoids?|lacks?"
     r"|fails? to|free of|instead of|prevents?|unlike|rather than)\b|n['’]t\b",
@@ -65,11 +64,11 @@ _SIDE = {
 }
 _DENYING = ("non-", "non", "un", "in", "im", "a", "dis", "ir")
 _LEAST = 5
-"""Letters of a word that a denying syllable may stand before."""
+"""Minimum letters of a word after a negative prefix."""
 
 
 def is_reversal(claim: str, sentences: Sequence[str], read: Sequence[int]) -> bool:
-    """Whether the sentence that has most of the claim's words says it otherwise."""
+    """Return whether a claim reverses the sentence that shares most of its words."""
     wanted = frozenset(terms(strip_inline_markup(claim)))
     best = max(read, key=lambda place: len(wanted.intersection(terms(sentences[place]))))
     sentence = sentences[best]
@@ -79,7 +78,7 @@ def is_reversal(claim: str, sentences: Sequence[str], read: Sequence[int]) -> bo
 
 
 def find_reversals(claim: str, sentence: str) -> set[ReversalKind]:
-    """Name the ways in which a claim turns round what a sentence says; none if it does not."""
+    """Return the ways in which a claim reverses the meaning of a sentence."""
     ours, theirs = strip_inline_markup(claim), strip_inline_markup(sentence)
     parts = _parts(theirs)
     own = set(terms(ours))
@@ -103,7 +102,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the stems in order, with the words that hold parts apart."""
+    """Return the stems in order, with the separating words."""
     kept = []
     for word in words(text):
         lower = word.lower()
@@ -115,7 +114,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _swapped(ours: str, theirs: str, parts: Sequence[str]) -> bool:
-    """Whether two parts around a third have changed places: “A sends to B”, “B sends to A”.
+    """Return whether two parts around a third are swapped: “A sends to B”, “B sends to A”.
 
     In the passive they have to.
     """
@@ -132,7 +131,7 @@ def _swapped(ours: str, theirs: str, parts: Sequence[str]) -> bool:
 
 
 def _turned(mine: Sequence[str], said: Sequence[str], ours: bool, theirs: bool) -> bool:
-    """Whether three runs of the evidence stand in the claim in the order three, two, one.
+    """Return whether three runs of the evidence are in reverse order in the claim.
 
     `ours` and `theirs` say whether the first run may have been put there from elsewhere.
     """
@@ -152,7 +151,7 @@ def _turned(mine: Sequence[str], said: Sequence[str], ours: bool, theirs: bool) 
 
 
 def _ranked(mine: Sequence[str], said: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the shared tokens in the claim's order, each with its rank in the evidence's."""
+    """Return the shared tokens in the order of the claim, with their rank in the evidence."""
     places: dict[str, list[int]] = {}
     for place, token in enumerate(said):
         places.setdefault(token, []).append(place)
@@ -162,7 +161,7 @@ def _ranked(mine: Sequence[str], said: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _swaps_ends(mine: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether what stands before “to” in the claim stands behind it in the evidence, and back."""
+    """Return whether the parts before and after “to” are swapped."""
     for token in (token for token in set(mine) & set(said) if token[0] == "~"):
         if mine.count(token) > 1 or said.count(token) > 1:
             continue
@@ -188,7 +187,7 @@ def _split_around(tokens: Sequence[str], middle: str) -> tuple[list[str], list[s
 
 
 def _exchanged(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two words of two clauses stand each in the other's: “X has A, and Y has B”."""
+    """Return whether two words are swapped between clauses: “X has A, and Y has B”."""
     mine = [frozenset(terms(part)) for part in ours]
     said = [frozenset(terms(part)) for part in theirs]
     if len(mine) < 2 or len(said) < 2:  # noqa: PLR2004 - two clauses
@@ -214,7 +213,7 @@ def _shared(own: frozenset[str], other: frozenset[str], *without: str) -> int:
 
 
 def _opposed(ours: str, theirs: str) -> bool:
-    """Whether as many words of a pair of opposites are used, but on other sides of it."""
+    """Return whether a word is replaced by its opposite."""
     mine, other = _sides(ours), _sides(theirs)
     for pair in mine.keys() & other.keys():
         if sum(mine[pair]) == sum(other[pair]) and mine[pair] != other[pair]:
@@ -245,7 +244,7 @@ def _sides(text: str) -> dict[int, list[int]]:
 
 
 def _rescoped(ours: str, theirs: str) -> bool:
-    """Whether the same thing is said of all that the book says of some, or the other way round."""
+    """Return whether “all” replaces “some”, or vice versa."""
     other: dict[str, set[int]] = {}
     for about, scope in _scopes(theirs):
         other.setdefault(about, set()).add(scope)
