@@ -3,7 +3,7 @@ import pytest
 from citewell.answer.extractive import MAX_SENTENCES, compose_answer
 from citewell.answer.prompts import NOT_IN_BOOK
 from citewell.answer.quoting import MAX_ROWS, render_piece
-from citewell.retrieve.rerank import UNREAD_SCORE, Evidence, Passage
+from citewell.retrieve.rerank import UNRANKED_SCORE, Evidence, Passage
 from citewell.text.sentences import split_spans
 
 
@@ -15,7 +15,7 @@ def composed(
     for number, (text, scores) in enumerate(passages, start=1):
         passage = Passage(number=number, text=text, heading="The lens", similarity=0.9)
         found += [
-            Evidence(passage, place, span, coverage, scores.get(place, UNREAD_SCORE))
+            Evidence(passage, place, span, coverage, scores.get(place, UNRANKED_SCORE))
             for place, span in enumerate(split_spans(text))
         ]
     pieces = compose_answer(question, sorted(found, key=lambda e: -e.score))
@@ -217,7 +217,7 @@ def test_a_piece_of_a_block_that_was_too_long_says_so() -> None:
 
 
 def test_what_was_not_read_is_never_chosen() -> None:
-    text = composed(("What is a lens?\n\nRain falls.\n\nA lamp shines.", {2: UNREAD_SCORE + 2}))
+    text = composed(("What is a lens?\n\nRain falls.\n\nA lamp shines.", {2: UNRANKED_SCORE + 2}))
 
     assert text == "A lamp shines. [1]"
 

@@ -2,9 +2,18 @@
 
 from pathlib import Path
 
-from citewell.answer.prompts import NOT_IN_BOOK, VERSION, all_prompts
+from citewell.answer import prompts as module
+from citewell.answer.prompts import NOT_IN_BOOK, VERSION
 
 PROMPTS = Path(__file__).parent / "prompts"
+
+
+def all_prompts() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name.isupper() and name != "VERSION" and isinstance(value, str)
+    }
 
 
 def test_the_prompts_are_those_of_their_version() -> None:

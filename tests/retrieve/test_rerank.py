@@ -7,7 +7,7 @@ from citewell.retrieve import rerank as evidence_module
 from citewell.retrieve.rerank import (
     ALREADY_ANSWERED_PENALTY,
     SENTENCE_QUOTAS,
-    UNREAD_SCORE,
+    UNRANKED_SCORE,
     Evidence,
     Passage,
     SentenceReranker,
@@ -50,7 +50,7 @@ def test_each_passage_has_a_quota_of_sentences_that_are_read() -> None:
     text = " ".join(f"The lamp number {n} burns." for n in range(12))
     found = ranked("Which lamp is seen from a ship at night?", *[text] * (len(SENTENCE_QUOTAS) + 1))
 
-    read = [e.passage.number for e in found if e.score > UNREAD_SCORE]
+    read = [e.passage.number for e in found if e.score > UNRANKED_SCORE]
 
     places = range(1, len(SENTENCE_QUOTAS) + 2)
     assert [read.count(n) for n in places] == [*SENTENCE_QUOTAS, SENTENCE_QUOTAS[-1]]
@@ -83,7 +83,7 @@ def test_the_sentences_closest_in_words_are_the_ones_read() -> None:
 def test_questions_headings_and_pictures_are_never_read_as_evidence(text: str) -> None:
     found = ranked("What is a lens?", f"{text}\n\nGlass is clear.")
 
-    assert [e.score for e in found if e.text == text] == [UNREAD_SCORE]
+    assert [e.score for e in found if e.text == text] == [UNRANKED_SCORE]
 
 
 def test_a_sentence_is_scored_once_for_a_question() -> None:

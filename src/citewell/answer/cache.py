@@ -305,7 +305,6 @@ def _is_cacheable(answer: Answer) -> bool:
 
 
 def _add_notices(answer: Answer, run: AnswerRun) -> Answer:
-    """Combine the notices of the cached answer with those of this run."""
     cached = (notice for notice in answer.notices if notice != "not_kept")
     return replace(answer, notices=tuple(dict.fromkeys((*cached, *run.notices))))
 

@@ -36,7 +36,7 @@ from citewell.answer.prompts import NOT_IN_BOOK, passages_from_json, to_source_o
 from citewell.answer.quoting import quote_blocks, render_piece
 from citewell.domain import Hit
 from citewell.retrieve.rerank import (
-    UNREAD_SCORE,
+    UNRANKED_SCORE,
     Evidence,
     Passage,
     SentenceReranker,
@@ -200,7 +200,6 @@ def _response(output: list[TResponseOutputItem]) -> Response:
 
 
 def _events(output: TResponseOutputItem, parts: list[str]) -> list[Any]:
-    """Return the events the SDK expects for one output item."""
     place: dict[str, Any] = {"output_index": 0, "sequence_number": 0}
     events: list[Any] = [
         ResponseCreatedEvent(response=_response([]), sequence_number=0, type="response.created"),
@@ -296,20 +295,22 @@ def _quote_selected(
 def _select(ranked: Sequence[Evidence]) -> list[Evidence]:
     # Lazy: the injection check is needed for the first few sentences only.
     candidates = (
-        one for one in ranked if one.score > UNREAD_SCORE and not is_injected_instruction(one.text)
+        one
+        for one in ranked
+        if one.score > UNRANKED_SCORE and not is_injected_instruction(one.text)
     )
     best = next(candidates, None)
     if best is None:
         return []
     selected = [best]
     unanswered = [one for one in ranked if one is not best and not one.already_answered]
-    if best.already_answered and unanswered and unanswered[0].score > UNREAD_SCORE:
+    if best.already_answered and unanswered and unanswered[0].score > UNRANKED_SCORE:
         # The reader knows the best sentence already, and probably asks for more.
         return [best, *_select(unanswered)][:MAX_SENTENCES]
     for evidence in candidates:
         adjacent = evidence.passage is best.passage and abs(evidence.position - best.position) == 1
         if len(selected) == MAX_SENTENCES or evidence.score < max(
-            best.score - _ADJACENT_MARGIN, UNREAD_SCORE + 1
+            best.score - _ADJACENT_MARGIN, UNRANKED_SCORE + 1
         ):
             break
         if evidence.score < best.score - _FURTHER_MARGIN and not adjacent:

@@ -21,7 +21,7 @@ from citewell.answer.replies import TRUNCATED_NOTE, warning
 from citewell.answer.run import AnswerRun
 from citewell.answer.session import ThreadSession
 from citewell.citations.text_fragments import DeepLinker
-from citewell.domain import Chunk, Claim, Verdict
+from citewell.domain import Claim, Verdict
 from citewell.errors import ModelError, ModelMisbehaved, ModelUnavailable
 from citewell.events import Sentence, Withheld
 from citewell.options import AnswerOptions
@@ -173,7 +173,6 @@ class AnswerGenerator:
     def _record_usage(
         self, run: AnswerRun, model: AnswerModel, budget: Budget, used_before: tuple[int, int]
     ) -> None:
-        """Record the tokens and cost of an attempt, whether it succeeded or not."""
         read, written = budget.read - used_before[0], budget.written - used_before[1]
         if not model.options or not read + written:
             return
@@ -283,10 +282,10 @@ class ClaimVerifier:
         link = partial(self._links.link, run.index)
         released = [*run.claims, *(claim for _, claim in run.pending_headings)]
         selected = run.selected_passage
-        claim = check_piece(
-            piece, run.evidence, judge, _no_link if selected else link, run.last_claim, released
-        )
-        return selected.cite(claim, link) if selected else claim
+        if selected is None:
+            return check_piece(piece, run.evidence, judge, link, run.last_claim, released)
+        claim = check_piece(piece, run.evidence, judge, lambda *_: "", run.last_claim, released)
+        return selected.cite(claim, link)
 
     def _may_show(self, claim: Claim) -> bool:
         proven = claim.verdict in ("supported", "not_a_claim")
@@ -301,16 +300,9 @@ class ClaimVerifier:
 
 
 class _FixedJudge:
-    """A judge that returns a given verdict."""
-
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
         del claim, passages, cited
         return self._verdict
-
-
-def _no_link(chunk: Chunk, start: int, end: int) -> str:
-    del chunk, start, end  # a selection has no address
-    return ""

@@ -63,8 +63,6 @@ def render_piece(piece: Piece) -> str:
 
 
 class _BlockQuoter:
-    """Selects the blocks of one passage to quote, and renders them."""
-
     def __init__(
         self, passage: Passage, selected: Sequence[Span], question_terms: Set[str]
     ) -> None:

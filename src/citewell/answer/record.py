@@ -70,11 +70,11 @@ class Receipt:
     mode: ContextMode
     selection: Selection | None
     filters: Filters
-    near: str
+    current_chapter: str
     """The chapter that the reader had open, if known."""
-    also: tuple[str, ...]
+    context_chunk_ids: tuple[str, ...]
     """Ids of passages cited earlier in the conversation, reranked together with the hits."""
-    told: str
+    previous_answers: str
     """Text of the previous answers, if the question followed up on them."""
     top_k: int
     threshold: float
@@ -90,7 +90,7 @@ class Receipt:
     withheld: tuple[Claim, ...]
     passages: tuple[PassageRecord, ...]
     confidence: Confidence
-    lacks: tuple[str, ...]
+    missing_terms: tuple[str, ...]
     model: str
     instructions: str
     timings: Timings
@@ -104,8 +104,8 @@ class Receipt:
     def conversation_context(self) -> ConversationContext:
         """The conversation context of its search."""
         return (
-            ConversationContext(self.also, self.told, self.question)
-            if self.also or self.told
+            ConversationContext(self.context_chunk_ids, self.previous_answers, self.question)
+            if self.context_chunk_ids or self.previous_answers
             else STANDALONE
         )
 
@@ -118,7 +118,7 @@ class Receipt:
             threshold=self.threshold,
             least_answerability=self.least_answerability,
             filters=self.filters,
-            near=self.near,
+            near=self.current_chapter,
             selected_text=self.selection.text if self.selection else None,
         )
 
@@ -199,9 +199,9 @@ def receipt_from_message(message: Message) -> Receipt:
         mode=record.get("mode", "retrieval_pipeline"),
         selection=_read(Selection, selection) if selection else None,
         filters=parse_filters(record.get("filters", {})),
-        near=record.get("near", ""),
-        also=tuple(record.get("also", ())),
-        told=record.get("told", ""),
+        current_chapter=record.get("near", ""),
+        context_chunk_ids=tuple(record.get("also", ())),
+        previous_answers=record.get("told", ""),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
         least_answerability=record.get("least_answerability", DEFAULT_LEAST_ANSWERABILITY),
@@ -218,7 +218,7 @@ def receipt_from_message(message: Message) -> Receipt:
             for place, hit in enumerate(record["hits"], start=1)
         ),
         confidence=_read(Confidence, record["confidence"]),
-        lacks=tuple(record.get("lacks", ())),
+        missing_terms=tuple(record.get("lacks", ())),
         model=record["model"],
         instructions=record.get("instructions", ""),
         timings=_read(Timings, record["timings"]),

@@ -258,7 +258,6 @@ class RemoteModel(Model):
 
 
 def _completed_event(text: str) -> ResponseCompletedEvent:
-    """Return the final event of a stream with its text."""
     content = ResponseOutputText(annotations=[], text=text, type="output_text", logprobs=[])
     message = ResponseOutputMessage(
         id="broken_off", content=[content], role="assistant", status="incomplete", type="message"

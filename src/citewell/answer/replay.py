@@ -35,13 +35,15 @@ SCORE_TOLERANCE = 0.01
 MAX_QUOTE_CANDIDATES = 5
 """Passages to search for a quote that is no longer on its page."""
 
+ChangeKind = Literal["appeared", "vanished", "edited", "moved", "rescored"]
+"""`edited`: the text changed; `moved`: the rank changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageChange:
     """A difference between the search results then and now."""
 
-    kind: Literal["appeared", "vanished", "edited", "moved", "rescored"]
-    """`edited`: the text changed; `moved`: the rank changed."""
+    kind: ChangeKind
     chunk_id: str
     chapter: str
     section: str
@@ -105,8 +107,6 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _CurrentResult:
-    """The current result of the search."""
-
     hits: tuple[Hit, ...]
     used: tuple[Hit, ...]
     level: ConfidenceLevel
@@ -189,9 +189,7 @@ def _passage_changes(receipt: Receipt, hits: Sequence[Hit]) -> Iterator[PassageC
         yield _change("vanished", old, None)
 
 
-def _change_kind(
-    old: PassageRecord | None, hit: Hit
-) -> Literal["appeared", "edited", "moved", "rescored"] | None:
+def _change_kind(old: PassageRecord | None, hit: Hit) -> ChangeKind | None:
     if old is None:
         return "appeared"
     if old.content_hash != hit.chunk.content_hash:
@@ -202,7 +200,7 @@ def _change_kind(
 
 
 def _change(
-    kind: Literal["appeared", "vanished", "edited", "moved", "rescored"],
+    kind: ChangeKind,
     old: PassageRecord | None,
     hit: Hit | None,
 ) -> PassageChange:

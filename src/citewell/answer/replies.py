@@ -188,8 +188,7 @@ def reply_to_small_talk(kind: SmallTalkKind, title: str, contents: Contents) -> 
 
 def suggest_chapters(contents: Contents) -> list[Heading]:
     """Return a few chapters, spread over the book."""
-    pages = pages_of(contents)
-    chapters = [page for page in pages if page.kind == "chapter"] or list(pages)
+    chapters = _chapters(contents)
     step = max(1.0, len(chapters) / MAX_SUGGESTED_CHAPTERS)
     return [chapters[int(n * step)] for n in range(min(MAX_SUGGESTED_CHAPTERS, len(chapters)))]
 

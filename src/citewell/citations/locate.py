@@ -33,8 +33,6 @@ class PassageSpan:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A normalized sentence of the selection."""
-
     start: int
     end: int
     forms: tuple[str, ...]

@@ -231,7 +231,6 @@ def _is_short(runs: list[list[Span]]) -> bool:
 
 
 def _fragment_by_text(page: PageText, run: Sequence[Span], *, unique: bool) -> _Terms | None:
-    """Match all words at once."""
     start = _joined(run)
     left, right = page.words_before(start.start), page.words_after(start.end)
     crossing = bool(left) and not page.is_adjacent(left[-1], start)

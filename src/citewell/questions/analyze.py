@@ -161,7 +161,6 @@ def _is_known(word: str, statistics: TermStatistics) -> bool:
 
 
 def _variants(word: str) -> Iterator[str]:
-    """Yield the American and British variants of a word."""
     for one, other in _SPELLINGS:
         for found in re.finditer(f"(?<=..){one}", word):
             yield word[: found.start()] + other + word[found.end() :]

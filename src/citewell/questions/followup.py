@@ -271,7 +271,6 @@ def _is_name_alone(asked: str) -> bool:
 
 
 def _apply_correction(previous: str, meant: Correction) -> str:
-    """Repeat the previous question with the correction applied."""
     if meant.old:
         bare = _article_of(meant.old)[1]
         found = re.search(rf"\b(?:(?:an?|the)\s+)?{re.escape(bare)}\b", previous, re.I)
@@ -354,7 +353,6 @@ def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | Non
 
 
 def _names_topic(asked: str, topic: str) -> bool:
-    """Return whether a question names the topic."""
     meant = set(terms(topic)) or {word.lower() for word in words(topic)}
     return meant <= {*terms(asked), *(word.lower() for word in words(asked))}
 

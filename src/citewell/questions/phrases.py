@@ -164,7 +164,6 @@ def _parse_opening(question: str) -> _Opening:
 
 
 def _runs(question: str, begin: int) -> list[_Run]:
-    """Split into runs of content words."""
     runs: list[_Run] = [[]]
     end = begin
     for token in _TOKEN.finditer(question, begin):
@@ -328,7 +327,6 @@ def list_choices(question: str, answer: str = "") -> tuple[str, ...]:
 
 
 def _list_items(answer: str) -> tuple[str, ...]:
-    """Return the items of a list or enumeration."""
     items = [re.split(r"[:–—]\s", item)[0] for item in _ITEM.findall(answer)]
     if len(items) > 1:
         return tuple(" ".join(item.split()[:_ITEM_WORDS]).rstrip(".") for item in items)

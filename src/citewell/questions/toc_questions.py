@@ -184,7 +184,6 @@ def _parse_list_question(question: str, book: str, contents: Contents) -> ListQu
 
 
 def _is_this_book(named: str | None, book: str) -> bool:
-    """Return whether the words clearly name this book."""
     name = {word.casefold() for word in words(named or "book")}
     title_words = name - {"the", "this", "whole", "entire", "book"}
     title = {word.casefold() for word in words(book)}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from citewell.errors import BadSettings
-from citewell.retrieve.rerank import UNREAD_SCORE, Evidence
+from citewell.retrieve.rerank import UNRANKED_SCORE, Evidence
 from citewell.text.terms import TermStatistics, terms
 
 SHORT_BOOK = 200
@@ -173,9 +173,9 @@ def answerability_features(signals: Signals) -> dict[str, float]:
     total = sum(statistics.weight(term) for term in own_terms) or 1.0
     unknown = [statistics.weight(t) for t in own_terms if not statistics.frequency.get(t)]
     reliability = statistics.documents / (statistics.documents + SHORT_BOOK)
-    scores = [e.score for e in signals.evidence if e.score > UNREAD_SCORE]
+    scores = [e.score for e in signals.evidence if e.score > UNRANKED_SCORE]
     return {
-        "reader": _scale_logit(max(scores, default=UNREAD_SCORE)),
+        "reader": _scale_logit(max(scores, default=UNRANKED_SCORE)),
         "lift": max(signals.cosines, default=0.0) - signals.floor,
         "together": statistics.coverage(content_terms, passage_terms),
         "unknown": reliability * sum(unknown) / total,
@@ -185,7 +185,7 @@ def answerability_features(signals: Signals) -> dict[str, float]:
 def relevance_features(index: int, signals: Signals) -> dict[str, float]:
     """Return the features that predict whether a passage is relevant."""
     own_evidence = (e for e in signals.evidence if e.passage.number == index + 1)
-    scores = [e.score for e in own_evidence if e.score != UNREAD_SCORE]
+    scores = [e.score for e in own_evidence if e.score != UNRANKED_SCORE]
     return {
         "lift": signals.cosines[index] - signals.floor,
         "words": signals.statistics.coverage(

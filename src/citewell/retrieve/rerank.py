@@ -29,7 +29,7 @@ CONFIDENT_SCORE = 6.0
 questions about two textbooks and SciFact: one in six ends early, without losing a page."""
 MAX_SENTENCE_CHARS = 320
 CACHE_SIZE = 4096
-UNREAD_SCORE = -12.0
+UNRANKED_SCORE = -12.0
 """The score of sentences that were not reranked; below any reranker score."""
 ALREADY_ANSWERED_PENALTY = 1.5
 """Penalty for sentences that an earlier answer in the conversation contains."""
@@ -64,7 +64,7 @@ class Evidence:
     span: Span
     coverage: float
     """Weighted share of the question's terms in the sentence and its heading, 0 to 1."""
-    score: float = UNREAD_SCORE
+    score: float = UNRANKED_SCORE
     """The reranker's logit."""
     already_answered: bool = False
     """Whether an earlier answer in the conversation contains it."""
@@ -166,7 +166,7 @@ class SentenceReranker:
         cached = {text: self._cache.get((question, text)) for text in texts}
         scores = {text: score for text, score in cached.items() if score is not None}
         for one in passes:
-            if any(scores.get(text, UNREAD_SCORE) >= CONFIDENT_SCORE for text in of_best_passage):
+            if any(scores.get(text, UNRANKED_SCORE) >= CONFIDENT_SCORE for text in of_best_passage):
                 break
             new = [text for text in dict.fromkeys(one) if text not in scores]
             for query, query_texts in _query_variants(question, new):
@@ -311,7 +311,7 @@ def boost_current_chapter(
     order: list[T] = []
     for item in items:
         index = len(order)
-        if in_chapter(item) and score(item) > UNREAD_SCORE:
+        if in_chapter(item) and score(item) > UNRANKED_SCORE:
             while index and should_swap(order[index - 1], item):
                 index -= 1
         order.insert(index, item)
@@ -327,9 +327,9 @@ def prefer_chapter(
     best: dict[int, float] = {}
     for sentence in evidence:
         number = sentence.passage.number
-        best[number] = max(sentence.score, best.get(number, UNREAD_SCORE))
+        best[number] = max(sentence.score, best.get(number, UNRANKED_SCORE))
     marked = [replace(hit, here=hit.chunk.chapter == chapter) for hit in hits]
     ordered = boost_current_chapter(
-        marked, lambda hit: hit.here, lambda hit: best.get(hit.rank, UNREAD_SCORE)
+        marked, lambda hit: hit.here, lambda hit: best.get(hit.rank, UNRANKED_SCORE)
     )
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=1))

@@ -95,22 +95,30 @@ class Searcher:
             prefer_chapter(scored, signals.evidence, current_chapter), answerability
         )
 
-    def score_hits(self, hits: Sequence[Hit], signals: Signals) -> tuple[Hit, ...]:
-        """Return the hits with their calibrated relevance as `similarity`."""
-        relevance = self.calibration.relevance
-        return tuple(
-            replace(hit, similarity=relevance(relevance_features(index, signals)))
-            for index, hit in enumerate(hits)
+    async def retrieve(
+        self,
+        index: Index,
+        question: str,
+        filters: Filters,
+        top_k: int,
+        conversation_context: ConversationContext = STANDALONE,
+    ) -> tuple[list[Hit], Signals]:
+        """Retrieve and rerank; return the hits, and the signals for calibration."""
+        # In threads: models release the interpreter lock, and servers take time.
+        hits, scores, rankings = await asyncio.to_thread(
+            self._find_candidates,
+            index,
+            question,
+            filters,
+            top_k + EXTRA_CANDIDATES,
+            conversation_context.cited_chunk_ids,
         )
-
-    def score_chunks(self, index: Index, question: str, ids: Sequence[str]) -> tuple[Hit, ...]:
-        """Return chunks by id as hits, scored for a question without reranking."""
-        if not ids:
-            return ()
-        vector = self.embedder.embed_query(question)
-        rankings = index.rank(question, vector, filters=Filters(), depth=self.options.depth)
-        hits = _to_hits(vector, index.fetch(ids))
-        return self.score_hits(hits, self._signals(index, question, hits, rankings, ()))
+        hits, evidence = await asyncio.to_thread(
+            self._rerank, index, question, hits, scores, top_k, conversation_context
+        )
+        return hits, self._signals(
+            index, question, hits, rankings, evidence, conversation_context.original_question
+        )
 
     def _find_candidates(
         self, index: Index, question: str, filters: Filters, count: int, cited_ids: Sequence[str]
@@ -150,30 +158,22 @@ class Searcher:
         best = reorder(hits, scores, evidence, top_k)
         return best, rank(number_passages(best))
 
-    async def retrieve(
-        self,
-        index: Index,
-        question: str,
-        filters: Filters,
-        top_k: int,
-        conversation_context: ConversationContext = STANDALONE,
-    ) -> tuple[list[Hit], Signals]:
-        """Retrieve and rerank; return the hits, and the signals for calibration."""
-        # In threads: models release the interpreter lock, and servers take time.
-        hits, scores, rankings = await asyncio.to_thread(
-            self._find_candidates,
-            index,
-            question,
-            filters,
-            top_k + EXTRA_CANDIDATES,
-            conversation_context.cited_chunk_ids,
+    def score_hits(self, hits: Sequence[Hit], signals: Signals) -> tuple[Hit, ...]:
+        """Return the hits with their calibrated relevance as `similarity`."""
+        relevance = self.calibration.relevance
+        return tuple(
+            replace(hit, similarity=relevance(relevance_features(index, signals)))
+            for index, hit in enumerate(hits)
         )
-        hits, evidence = await asyncio.to_thread(
-            self._rerank, index, question, hits, scores, top_k, conversation_context
-        )
-        return hits, self._signals(
-            index, question, hits, rankings, evidence, conversation_context.original_question
-        )
+
+    def score_chunks(self, index: Index, question: str, ids: Sequence[str]) -> tuple[Hit, ...]:
+        """Return chunks by id as hits, scored for a question without reranking."""
+        if not ids:
+            return ()
+        vector = self.embedder.embed_query(question)
+        rankings = index.rank(question, vector, filters=Filters(), depth=self.options.depth)
+        hits = _to_hits(vector, index.fetch(ids))
+        return self.score_hits(hits, self._signals(index, question, hits, rankings, ()))
 
     def _signals(
         self,
@@ -263,7 +263,6 @@ def _to_hits(query_vector: Vectors, chunks: Sequence[tuple[Chunk, Vectors]]) -> 
 
 
 def _drop_duplicates(chunks: Sequence[tuple[Chunk, Vectors]]) -> list[tuple[Chunk, Vectors]]:
-    """Keep only the first of near-identical chunks."""
     unique: list[tuple[Chunk, Vectors]] = []
     for chunk, vector in chunks:
         if not any(_is_duplicate(chunk, vector, *other) for other in unique):

@@ -235,7 +235,6 @@ def _may_skip(gap: Sequence[str], known: set[str]) -> bool:
 
 
 def _swapped(ours: str, theirs: str) -> bool:
-    """Return whether a comparison is reversed."""
     than = all(re.search(r"\bthan\b", text, re.I) for text in (ours, theirs))
     return than and sorted(comparable_terms(ours)) == sorted(comparable_terms(theirs))
 
@@ -309,7 +308,6 @@ def _negations(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _negated(text: str) -> Counter[tuple[str, ...]]:
-    """Count the negated words."""
     return Counter(terms(text[negation.end() :])[:1] for negation in _NEGATION.finditer(text))
 
 
@@ -337,7 +335,6 @@ def _quantifiers(ours: str, theirs: str) -> Iterator[Disagreement]:
 
 
 def _clauses_of(ours: str, theirs: str) -> str:
-    """Return the clauses of the evidence that share the topic of the claim."""
     wanted = set(terms(ours))
     clauses = _CLAUSE.split(theirs)
     return ". ".join(clause for clause in clauses if wanted & set(terms(clause)))

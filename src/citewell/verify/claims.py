@@ -157,7 +157,6 @@ def split_pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers in all citation marks of the text."""
     marks = (mark[mark.lastgroup] for mark in _MARK.finditer(text) if mark.lastgroup)
     return tuple(int(number) for mark in marks for number in re.findall(r"\d+", mark))
 

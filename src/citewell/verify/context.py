@@ -58,7 +58,6 @@ def is_under_denial(chunk: Chunk, start: int, end: int, released: Sequence[Claim
 
 
 def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
-    """Yield the lines that deny a span."""
     text = chunk.text
     blocks = blocks_of(text)
     index = block_at(blocks, start)

@@ -396,7 +396,6 @@ async def second_opinion(
 
 
 def _most_similar(claim: str, passages: Sequence[str]) -> list[tuple[str, EvidenceSpans]]:
-    """Return the sentences that share most terms with the claim, with their spans."""
     claim_terms = set(terms(claim))
     sentences = [
         (strip_inline_markup(span.of(passage)), ((number, span.start, span.end),))

@@ -234,7 +234,6 @@ def _by_symbol(symbol: str) -> tuple[Fraction, str] | None:
 
 
 def _scale_of(text: str, quantity: Quantity) -> Fraction:
-    """Return the factor of a quantity's unit."""
     number = _NUMBER.match(text, quantity.start)
     assert number, "a quantity begins with its number"
     return _unit_after(text, number.end())[0]
