@@ -1,4 +1,4 @@
-"""Something said once and heard by any number of listeners, each from where it left off."""
+"""An append-only sequence with any number of asynchronous readers, each at its own position."""
 
 import asyncio
 from typing import Generic, TypeVar
@@ -7,35 +7,35 @@ T = TypeVar("T")
 
 
 class Broadcast(Generic[T]):
-    """A list that grows to its end, and that can be waited for."""
+    """A list that grows until it is closed, and whose changes can be awaited."""
 
     def __init__(self) -> None:
-        """Begin with nothing said."""
+        """Start with no items."""
         self.items: list[T] = []
         self.ended = False
         self._changed = asyncio.Event()
 
     def publish(self, item: T) -> None:
-        """Add an item, and wake those who wait for it."""
+        """Append an item and wake the waiting readers."""
         self.items.append(item)
         self.notify()
 
     def end(self) -> None:
-        """Say that nothing more will come."""
+        """Mark the sequence as complete."""
         self.ended = True
         self.notify()
 
     def notify(self) -> None:
-        """Let everyone who waits look again."""
-        news, self._changed = self._changed, asyncio.Event()
-        news.set()
+        """Wake every waiting reader."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def wait_for_change(self) -> None:
-        """Wait until something changes."""
+        """Wait for the next call of `notify`."""
         await self._changed.wait()
 
-    async def wait_beyond(self, position: int) -> bool:
-        """Wait for an item beyond those heard; `False` if there will be none."""
+    async def wait_for_item(self, position: int) -> bool:
+        """Wait for the item at an index; return `False` if the sequence ends before it."""
         while len(self.items) <= position:
             if self.ended:
                 return False

@@ -16,7 +16,7 @@ from citewell.wiring import Services, ingest_book, wire_services
 
 
 class Citewell:
-    """A book that answers questions about itself."""
+    """A book to ask questions about."""
 
     def __init__(self, services: Services, book: str | None) -> None:
         """Use `Citewell.open` instead."""
@@ -32,11 +32,11 @@ class Citewell:
         data_dir: str | Path | None = None,
         progress: Progress = lambda *_: None,
     ) -> Self:
-        """Open a book: ingest the folder at `path` if it changed, or use one ingested before.
+        """Open a book: ingest the one at `path` if it changed, or use a previously ingested one.
 
         Raises:
-            IngestError: the folder cannot be read as a book.
-            UnknownBook: no path was given and there is no such book.
+            IngestError: The path cannot be read as a book.
+            UnknownBook: No path was given and there is no such book.
         """
         settings = read_settings(**({"data_dir": Path(data_dir)} if data_dir else {}))
         services = wire_services(settings)
@@ -45,7 +45,7 @@ class Citewell:
                 settings, Path(path), services.embedder, book=book, progress=progress
             )
             book = report.book
-        # Named from here on: “the only book” is another question once a second one is ingested.
+        # Keep its name: `None` is ambiguous once a second book is ingested.
         book = services.library.open(book).book
         await services.__aenter__()
         return cls(services, book)
@@ -62,7 +62,7 @@ class Citewell:
         await self.close()
 
     async def close(self) -> None:
-        """Close files and connections."""
+        """Close all files and connections."""
         await self._services.__aexit__(None, None, None)
 
     async def ask(
@@ -73,7 +73,7 @@ class Citewell:
         filters: Filters | None = None,
         selected_text: str | None = None,
     ) -> Answer:
-        """Return the whole checked answer; pass its `thread_id` on to ask a follow-up.
+        """Return the complete verified answer; pass its `thread_id` to ask a follow-up.
 
         With `selected_text`, the answer comes from that text alone.
         """
@@ -94,7 +94,7 @@ class Citewell:
         filters: Filters | None = None,
         selected_text: str | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Return the events of an answer as it is made; each sentence after its check."""
+        """Return the events of an answer; each sentence is verified before it is streamed."""
         return self._services.answerer.answer(
             Question(
                 text=question,
@@ -106,46 +106,46 @@ class Citewell:
         )
 
     async def receipt(self, answer_id: str) -> Receipt:
-        """Return the full record of an answer by its id.
+        """Return the full record of an answer.
 
         Raises:
-            UnknownAnswer: there is none of that id, or its conversation was deleted.
+            UnknownAnswer: The answer does not exist, or its conversation was deleted.
         """
         return await self._services.receipts.read(answer_id)
 
     async def replay(self, answer_id: str) -> Replay:
-        """Search and check again for an answer, against the book as it is now.
+        """Repeat the search and verification of an answer against the current book.
 
         Raises:
-            UnknownAnswer: there is none of that id, or its conversation was deleted.
+            UnknownAnswer: The answer does not exist, or its conversation was deleted.
         """
         return await self._services.receipts.replay(answer_id)
 
     async def search(
         self, question: str, *, top_k: int = 5, filters: Filters | None = None
     ) -> Sequence[Hit]:
-        """Return the passages nearest to a question, best first."""
+        """Return the passages most relevant to a question, best first."""
         index = self._services.library.open(self._book)
-        found = await self._services.searcher.search(
+        result = await self._services.searcher.search(
             index, question, filters=filters or Filters(), top_k=top_k
         )
-        return found.hits
+        return result.hits
 
     async def table_of_contents(self) -> Contents:
-        """Return how the book is built: its headings, figures and definitions."""
+        """Return the headings, figures and definitions of the book."""
         return self._services.library.open(self._book).contents
 
     async def read_section(
         self, section: str, *, start: int = 1, limit: int = SECTION_PAGE_SIZE
     ) -> OpenedSection:
-        """Return passages of a section and of all below it; it is named by its id or its title.
+        """Return passages of a section, given by id or title, and of its subsections.
 
         Raises:
-            UnknownPage: there is no such section, or there are several.
+            UnknownPage: There is no such section, or the title is ambiguous.
         """
         index = self._services.library.open(self._book)
         return open_section(index, section, start=start, limit=limit)
 
     async def neighbours(self, chunk_id: str, *, reach: int = 1) -> Sequence[Chunk]:
-        """Return a passage with the `reach` before and after it, in reading order."""
+        """Return a passage with the `reach` passages before and after it, in reading order."""
         return self._services.library.open(self._book).neighbours(chunk_id, reach)

@@ -1,4 +1,4 @@
-"""What is kept of a conversation: its messages, how far each answer has come, and for how long."""
+"""Conversations: their messages, owners and retention policies."""
 
 import re
 from collections.abc import Mapping
@@ -11,50 +11,49 @@ from citewell.domain import AnswerState
 
 Role = Literal["user", "assistant"]
 ThreadState = Literal["active", "idle", "archived", "ended"]
-"""`idle` and `archived` wait to be continued; `ended` is over for the contract it came by."""
+"""`idle` and `archived` threads can be continued; an `ended` one cannot."""
 ReaderVerdict = Literal["up", "down"]
 FeedbackReason = Literal["wrong", "incomplete", "off_topic", "unclear", "other"]
 
 
 class OwnerScope(Enum):
-    """Says whose conversations are meant where no single owner is."""
+    """A scope of conversations beyond those of a single owner."""
 
     ANY_OWNER = "anyone"
 
 
 ANY_OWNER = OwnerScope.ANY_OWNER
-"""All of them: what an operator sees."""
+"""The conversations of all owners, as an operator sees them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedKeyUser:
-    """One of several readers who share a key, or need none.
+    """One of several readers who share a key or use none.
 
-    A reader sees the conversations that are theirs, and opens by its id one that was begun without
-    a reader's token under a random UUID: nobody else knows that id.
+    They see their own conversations. They may also open by id a conversation that was started
+    without a reader token under a random UUID, since nobody else knows that id.
     """
 
     owner: str
     key: str
-    """The part of `owner` that all readers of the key have in common."""
+    """The prefix of `owner` that all readers of the key have in common."""
 
 
-_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
+_UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
 
 
 def is_unguessable(thread_id: str) -> bool:
-    """Whether an id is a UUID of version 4, which has 122 random bits."""
-    return bool(_RANDOM.fullmatch(thread_id))
+    """Return whether an id is a UUID of version 4, which has 122 random bits."""
+    return bool(_UUID4.fullmatch(thread_id))
 
 
 Caller = str | None | OwnerScope | SharedKeyUser
-"""Whose conversations are visible: one owner's, those that nobody owns (`None`), or `ANY_OWNER`'s.
-"""
+"""Whose conversations are visible: those of one owner, of nobody (`None`), or of `ANY_OWNER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerEntry:
-    """One answer in the log of answers, finished or not."""
+    """An entry in the log of answers, finished or not."""
 
     id: str
     thread_id: str
@@ -63,18 +62,18 @@ class AnswerEntry:
     state: AnswerState
     created_at: datetime
     text: str | None = None
-    """What the reader was shown; nothing while the answer is being made."""
+    """The text shown to the reader; `None` while the answer is being generated."""
     unsupported: tuple[str, ...] = ()
-    """What the model claimed and the book does not support."""
+    """Claims of the model that the book does not support."""
     owner: str | None = None
-    """Who asked, where that is known."""
+    """Who asked, if known."""
     contract: str = "chat"
-    """The contract that the question came in by."""
+    """The contract of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """What a reader thinks of one answer."""
+    """A reader's feedback on an answer."""
 
     answer_id: str
     verdict: ReaderVerdict
@@ -85,19 +84,19 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackEntry:
-    """What a reader thinks of one answer, beside that answer."""
+    """A reader's feedback together with the question and answer."""
 
     feedback: Feedback
     thread_id: str
     book: str
     question: str
     text: str
-    """The answer that the reader was shown."""
+    """The answer shown to the reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of a conversation, as it was shown."""
+    """A message of a conversation, as shown to the reader."""
 
     id: str
     role: Role
@@ -107,9 +106,9 @@ class Message:
     record: Mapping[str, Any] = field(default_factory=dict)
     """For an answer: its citations, verdicts and sources, exactly as the reader saw them."""
     state: AnswerState | None = None
-    """For an answer: how far it has come."""
+    """For an answer: its processing state."""
     archived: bool = False
-    """Whether so many came after it that it is no longer among the live ones."""
+    """Whether newer messages moved it beyond the limit of live messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,27 +124,27 @@ class Thread:
     topic_summary: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     owner: str | None = None
-    """Who alone may see it; nobody's is seen by everyone whom no owner is known of."""
+    """The only caller who may see it; `None` is visible to every caller without an owner."""
     contract: str = "chat"
-    """The contract that it was begun by, whose rules say how long it lives."""
+    """The contract that created it, which determines its retention policy."""
     state: ThreadState = "active"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadStart:
-    """What is known of a conversation from a question, beside who asked it by which contract."""
+    """Data for a new conversation from its first question."""
 
     at: datetime | None = None
-    """When the question arrived; by default when its message is dated."""
+    """When the question arrived; by default the timestamp of its message."""
     opens_by_id: bool = False
-    """Whether its id alone opens it, for all readers of the same key."""
+    """Whether all readers of the same key can open it by its id alone."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What the client wants kept with the conversation."""
+    """Client data to store with the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadRef:
-    """Where a question stands: the conversation, and whose that is."""
+    """A conversation and its owner."""
 
     thread_id: str
     owner: str | None
@@ -153,24 +152,24 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """What happens to a thread that nobody writes to, by the contract that it came by."""
+    """When a contract's threads become idle, and when they are deleted."""
 
     max_live_messages: int
-    """Older messages than these are archived; they can still be read."""
+    """Messages beyond this number are archived; they can still be read."""
     idle_after: timedelta = timedelta(hours=1)
     idle_state: ThreadState = "archived"
     delete_after: timedelta | None = None
     window: int | None = None
-    """How many messages a follow-up may refer to; `None` leaves that to the pipeline."""
+    """How many messages a follow-up may refer to; `None` uses the pipeline's default."""
 
     @property
     def ends(self) -> bool:
-        """Whether a thread that rests is over, so that the next message begins another."""
+        """Whether an idle thread has ended, so that the next message starts a new one."""
         return self.idle_state == "ended"
 
 
 MAX_INTERACTIONS = 99
-"""Questions with their answers that `query` shows: fewer than 100."""
+"""Question-answer pairs that the `query` contract shows; its data model allows fewer than 100."""
 ASSISTANT_TURNS = 10
 DEFAULT_RETENTION_POLICY = RetentionPolicy(max_live_messages=50)
 RETENTION_POLICIES: Mapping[str, RetentionPolicy] = {
@@ -190,14 +189,14 @@ RETENTION_POLICIES: Mapping[str, RetentionPolicy] = {
         max_live_messages=2 * MAX_INTERACTIONS, delete_after=timedelta(days=30)
     ),
 }
-"""What each contract's data model asks for; an operator may set other times."""
+"""The defaults that each contract's data model requires; operators may configure other times."""
 NATIVE_CONTRACT = "chat"
 NON_NATIVE_CONTRACTS = frozenset(RETENTION_POLICIES) - {NATIVE_CONTRACT}
-"""Contracts that show their conversations themselves; all others are seen as the native ones."""
+"""Contracts with conversation routes of their own; all others share the native `/threads`."""
 
 
 def retention_policy_for(
-    contract: str, rules: Mapping[str, RetentionPolicy] = RETENTION_POLICIES
+    contract: str, policies: Mapping[str, RetentionPolicy] = RETENTION_POLICIES
 ) -> RetentionPolicy:
-    """Return a contract's rules; one that has none of its own goes by those of `chat`."""
-    return rules.get(contract, rules[NATIVE_CONTRACT])
+    """Return the policy of a contract, or that of `chat` if it has none."""
+    return policies.get(contract, policies[NATIVE_CONTRACT])

@@ -220,9 +220,12 @@ class AnswerTimedOut(AnswerInterrupted):
 
 
 class StoreMismatch(CitewellError):
-    """The conversation store was written by a newer version of Citewell."""
+    """The conversation store was written by a newer version of Citewell or another program."""
 
-    advice = "Install that version again, or point CITEWELL_DATABASE_URL at another database."
+    advice = (
+        "Install the version that made it, or ingest the book again into a new data folder "
+        "(and database, if CITEWELL_DATABASE_URL is set)."
+    )
 
 
 class ModelError(CitewellError):

@@ -1,4 +1,4 @@
-"""Folders and files that only their owner can read: conversations and keys are nobody else's."""
+"""Folders and files that only their owner can read, for conversations and keys."""
 
 import os
 from contextlib import suppress
@@ -6,16 +6,16 @@ from pathlib import Path
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder, and those above it that are missing, for its owner alone.
+    """Create a folder and its missing parents with access for the owner only.
 
-    What is there already keeps its permissions: an operator may share it on purpose.
+    Existing folders keep their permissions: an operator may share them on purpose.
     """
-    for one in reversed((folder, *folder.parents)):
-        if not one.exists():
-            one.mkdir(mode=0o700, exist_ok=True)
+    for path in reversed((folder, *folder.parents)):
+        if not path.exists():
+            path.mkdir(mode=0o700, exist_ok=True)
 
 
 def touch_private(file: Path) -> None:
-    """Create an empty file for its owner alone, unless it is there or cannot be made."""
-    with suppress(OSError):  # whoever opens it is told why
+    """Create an empty file with access for the owner only, if it does not exist."""
+    with suppress(OSError):  # opening the file later reports the error
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -127,7 +127,7 @@ async def test_what_can_be_done_without_leaves_the_service_ready_but_degraded(
 ) -> None:
     async with serving(services) as client:
         whole = await client.get("/ready")
-        monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
+        monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
         with monkeypatch.context() as filled:
             filled.setattr(wiring, "MIN_FREE_BYTES", 2**62)
             full = await client.get("/ready")
@@ -155,7 +155,7 @@ async def test_readiness_is_looked_at_once_for_all_who_ask(
         looked += 1
         return embed(text)
 
-    monkeypatch.setattr(health, "FRESH_SECONDS", 3600.0)
+    monkeypatch.setattr(health, "CACHE_SECONDS", 3600.0)
     async with serving(services) as client:
         monkeypatch.setattr(services.embedder, "embed_query", counted)
         replies = await asyncio.gather(*(client.get("/ready") for _ in range(20)))

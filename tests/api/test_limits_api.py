@@ -247,7 +247,7 @@ async def test_while_redis_is_down_each_process_counts_for_itself_and_says_so_on
     assert still.status_code == 429, "a Redis that failed is left alone for a moment"
     said = [r.getMessage() for r in caplog.records if r.name == "citewell.auth"]
     assert len(said) == 1
-    assert said[0].startswith("Redis does not answer, this process counts for itself until it does")
+    assert said[0].startswith("Redis does not answer, this process counts by itself until it does")
     assert ready.status_code == 200
 
 

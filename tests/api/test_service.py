@@ -239,4 +239,4 @@ async def test_the_chat_page_and_the_api_documentation_are_served(
     assert (await client.get(script[1])).status_code == 200
     assert "https://" not in documentation.text
     fields = schema["components"]["schemas"]["ChatRequest"]["properties"]
-    assert fields["similarity_threshold"]["description"].startswith("Least similarity")
+    assert fields["similarity_threshold"]["description"].startswith("Minimum similarity")

@@ -14,7 +14,7 @@ from citewell.errors import AnswerInterrupted, StoreUnavailable, UnknownStream
 from citewell.events import Event, Failed, Started, Withheld
 from citewell.options import StreamOptions
 from citewell.storage.stream_log import Batch, StreamLog
-from citewell.streaming.hub import MAX_UNREAD, StreamHub
+from citewell.streaming.hub import MAX_UNREAD_EVENTS, StreamHub
 from citewell.wiring import Services
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served, with_streams
 from tests.api.serving import access, limits, with_settings
@@ -206,7 +206,7 @@ async def test_streams_are_sent_though_they_cannot_be_kept(
 
     assert events[-1][1] == "done"
     assert parse_sse(again.text) == events
-    assert "events of streams are not kept" in caplog.text
+    assert "events of streams are not stored" in caplog.text
 
 
 # ---- what cannot be seen through a socket
@@ -236,25 +236,25 @@ async def test_the_pipeline_waits_for_a_reader_who_is_far_behind(
     async def talks() -> AsyncGenerator[Event, None]:
         nonlocal made
         yield Started("thread", IDENTITY)
-        while made < 3 * MAX_UNREAD:
+        while made < 3 * MAX_UNREAD_EVENTS:
             made += 1
             yield SAID
 
     async with StreamHub(StreamLog(url), StreamOptions()) as streams:
-        _, frames = await streams.begin(talks(), _write)
+        _, frames = await streams.start(talks(), _write)
         read = [await anext(frames)]
-        for _ in range(10 * MAX_UNREAD):
+        for _ in range(10 * MAX_UNREAD_EVENTS):
             await asyncio.sleep(0)
         ahead = made
         read += [frame async for frame in frames]
 
-    assert ahead <= MAX_UNREAD + 1
-    assert [frame.number for frame in read if frame] == list(range(1, 3 * MAX_UNREAD + 2))
+    assert ahead <= MAX_UNREAD_EVENTS + 1
+    assert [frame.number for frame in read if frame] == list(range(1, 3 * MAX_UNREAD_EVENTS + 2))
 
 
 async def test_nobody_reads_the_stream_of_another(url: str, gate: asyncio.Event) -> None:
     async with StreamHub(StreamLog(url), StreamOptions()) as streams:
-        _, frames = await streams.begin(_says(gate), _write, owner="ada")
+        _, frames = await streams.start(_says(gate), _write, owner="ada")
         with pytest.raises(UnknownStream):
             await streams.resume(IDENTITY, 0, owner="bob")
         gate.set()
@@ -270,7 +270,7 @@ async def test_a_reader_at_another_process_keeps_the_work_going(
         StreamHub(StreamLog(url), options) as here,
         StreamHub(journal, options) as there,
     ):
-        _, frames = await here.begin(_says(gate), _write)
+        _, frames = await here.start(_says(gate), _write)
         await anext(frames)
         followed = await there.resume(IDENTITY, 0)
         assert followed is not None
@@ -294,7 +294,7 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
         StreamHub(StreamLog(url), options) as here,
         StreamHub(journal, options) as there,
     ):
-        _, frames = await here.begin(_says(gate), _write)
+        _, frames = await here.start(_says(gate), _write)
         await anext(frames)
         followed = await there.resume(IDENTITY, 1)
         assert followed is not None
@@ -308,7 +308,7 @@ async def test_a_quiet_stream_of_another_process_is_kept_alive_and_its_end_is_to
 async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event) -> None:
     gate.set()
     async with StreamHub(StreamLog(url), StreamOptions(keep_seconds=0)) as streams:
-        _, frames = await streams.begin(_says(gate), _write)
+        _, frames = await streams.start(_says(gate), _write)
         assert len([frame async for frame in frames]) == 2
     journal = StreamLog(url)
     await journal.purge(ended=0, started=0)
@@ -355,7 +355,7 @@ async def test_what_follows_a_gap_is_not_told_as_if_nothing_were_missing(
     monkeypatch.setattr(StreamLog, "write", fails_once)
     options = StreamOptions(lost_seconds=1)
     async with StreamHub(StreamLog(url), options) as here, StreamHub(journal, options) as there:
-        _, frames = await here.begin(talks(), _write)
+        _, frames = await here.start(talks(), _write)
         followed = await there.resume(IDENTITY, 0)
         assert followed is not None
         seen = [await anext(followed)]

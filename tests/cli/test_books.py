@@ -169,7 +169,7 @@ def test_what_was_noticed_can_be_read_again(
     assert re.search(
         r"2 pages, 1 sections, 1 chunks, \d+ tokens; 1 embedded, \d+\.\d s", run.stderr
     )
-    assert "left out broken.md: the comment opened in line 1 is never closed" in shown.stdout
+    assert "skipped broken.md: the comment opened in line 1 is never closed" in shown.stdout
     assert "9 broken links" in shown.stdout
     assert "a.md → gone4.md: there is no such page\n    and 4 more (--verbose)" in shown.stdout
     assert "1 pages without text\n    bare.md" in shown.stdout

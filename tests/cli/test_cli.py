@@ -185,7 +185,7 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
     run = citewell("ingest", str(book), data=tmp_path / "data")
 
     assert run.returncode == 3
-    assert "left out docs/broken.md: front matter is not valid YAML" in run.stderr
+    assert "skipped docs/broken.md: front matter is not valid YAML" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -207,10 +207,10 @@ def test_ingest_that_leaves_a_page_out_says_so_by_its_exit_code(
         (("search", "What?"), "No book has been ingested"),
         (
             ("search", "What?", "--filter", "colour=red"),
-            "'colour=red' is no filter: FIELD=VALUE or FIELD^=VALUE, "
-            "FIELD of chapter, section, url, source_file.",
+            "'colour=red' is not a filter. Use FIELD=VALUE or FIELD^=VALUE with one of "
+            "the fields chapter, section, url, source_file.",
         ),
-        (("ask", "What?", "--filter", "chapter"), "'chapter' is no filter"),
+        (("ask", "What?", "--filter", "chapter"), "'chapter' is not a filter"),
         (("serve",), "There is no book in"),
     ],
 )
@@ -257,7 +257,7 @@ def test_doctor_finds_everything_in_order(citewell: Citewell, sample_data: Path)
 
     assert run.returncode == 0, run.stdout
     assert "physical-ai (24 pages" in run.stdout
-    assert run.stdout.count("weights checked") == 2
+    assert run.stdout.count("weights verified") == 2
     assert "no  " not in run.stdout
 
 

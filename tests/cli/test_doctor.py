@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,27 @@ def test_a_damaged_database_is_named_with_what_is_wrong(citewell: Citewell, data
     assert _line(run.stdout, "conversations").startswith("no")
     assert "The database says: " in _line(run.stdout, "conversations")
     assert "your question was not lost" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE citewell_schema RENAME TO another_schema",
+        "UPDATE citewell_schema SET version_num = '9999'",
+    ],
+)
+def test_a_database_of_another_program_or_version_is_reported(
+    citewell: Citewell, data: Path, change: str
+) -> None:
+    citewell("keys", "create", "website", data=data)
+    with closing(sqlite3.connect(data / "threads.db")) as connection, connection:
+        connection.execute(change)
+
+    run = citewell("doctor", data=data)
+
+    assert run.returncode == 1
+    assert _line(run.stdout, "conversations").startswith("no")
+    assert "or ingest the book again into a new data folder" in run.stdout
 
 
 def test_what_is_wrong_with_the_database_is_told_to_whoever_makes_a_key(

@@ -95,7 +95,7 @@ def test_doctor_names_the_embedder_its_address_and_that_it_is_not_calibrated(
 
     assert run.returncode == 0, run.stdout
     host = server.url.removeprefix("http://").removesuffix("/v1")
-    assert f"embedder: openai/granite@384, 384 wide at {host}, answered in " in run.stdout
+    assert f"embedder: openai/granite@384, 384 dimensions at {host}, answered in " in run.stdout
     assert "confidence: not calibrated for openai/granite@384" in run.stdout
     assert "training/fit_calibration.py" in run.stdout
 

@@ -122,7 +122,7 @@ def test_a_watched_book_is_ingested_again_whenever_it_changes(
         assert "1 embedded" in seen
 
         (book / "second.md").write_text("---\ntitle: [unclosed\n---\nWords.\n")
-        read_until(process, "left out second.md: front matter is not valid YAML")
+        read_until(process, "skipped second.md: front matter is not valid YAML")
 
         shutil.move(book / "first.md", book.parent / "aside.md")
         (book / "second.md").unlink()

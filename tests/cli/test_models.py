@@ -87,4 +87,4 @@ def test_what_follows_an_answer_is_not_broken_in_a_narrow_terminal(
     run = citewell("ask", "What is a Fresnel lens?", data=tmp_path / "data", COLUMNS="40")
 
     assert re.search(r"^follow up with --thread [0-9a-f-]{36}$", run.stdout, re.M)
-    assert re.search(r"^its record: citewell receipt [0-9a-f-]{36}$", run.stdout, re.M)
+    assert re.search(r"^full record: citewell receipt [0-9a-f-]{36}$", run.stdout, re.M)

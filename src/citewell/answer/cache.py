@@ -116,7 +116,7 @@ class InFlightAnswer:
         self._followers += 1
         try:
             count = 0
-            while await self.events.wait_beyond(count):
+            while await self.events.wait_for_item(count):
                 count += 1
                 yield self.events.items[count - 1]
             if self.error:

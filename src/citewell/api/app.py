@@ -1,4 +1,4 @@
-"""The application: routes around one set of services."""
+"""The FastAPI application."""
 
 import asyncio
 import signal
@@ -49,37 +49,36 @@ from citewell.wiring import (
     wire_services,
 )
 
-DISABLED_TELEMETRY = ("metrics", "logs", "operation_spans")
+DISABLED_FASTAPI_TELEMETRY = ("metrics", "logs", "operation_spans")
 REQUIRED_CHECKS = ("index", "embedder", "redis")
-"""Parts without which no question can be answered; Redis is one only where that is wanted."""
+"""Checks that must pass for the service to be ready; Redis is only checked if required."""
 
 
 def create_app(
     services: Services, metrics_dir: str | None = None, *, clock: Clock | None = None
 ) -> FastAPI:
-    """Build the HTTP application; its start-up opens the services, its end closes them.
+    """Build the HTTP application, whose lifespan opens and closes the services.
 
-    Several workers have a folder that they are `metrics_dir` together, for `/metrics`.
+    Several workers share a `metrics_dir` for `/metrics`.
     """
     settings = services.settings
-    # One clock for conversations, whoever looks at it.
     services.threads.clock = clock or services.threads.clock
     access = build_access(settings)
-    streams = _streams(services)
+    streams = _build_stream_hub(services)
     provider = open_tracing(settings.tracing)
     tools = mcp_server(services, wrap_answerer(services, services.answerer))
-    over_http = McpHttpApp(tools, access.cached_keys, settings)
+    mcp_app = McpHttpApp(tools, access.cached_keys, settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services, streams, run_sweeper(services.threads, settings.threads):
             await access.cached_keys.refresh()
-            # The first question should not pay for loading the model.
-            # A server that is down now may be back by then, and `/ready` says whether it is.
+            # Load the model before the first question. An embedding server that is down now may
+            # be back by then; `/ready` reports it.
             with suppress(EmbedderUnreachable):
                 await asyncio.to_thread(services.embedder.embed_query, "ready")
-            async with over_http.sessions.run():
-                with drain_on_signal(streams):
+            async with mcp_app.sessions.run():
+                with _drain_on_signal(streams):
                     yield
             await access.limiter.close()
         if provider:
@@ -91,44 +90,42 @@ def create_app(
         summary="Answers about a book, from the book alone, with every sentence proven.",
         lifespan=lifespan,
         responses=PROBLEM_RESPONSES,
-        # Requests are spans; what they are about and how fast they are is told in our own words.
-        telemetry={"tracer_provider": provider, **dict.fromkeys(DISABLED_TELEMETRY, False)},
+        # FastAPI traces requests; logs, metrics and inner spans are our own.
+        telemetry={"tracer_provider": provider, **dict.fromkeys(DISABLED_FASTAPI_TELEMETRY, False)},
     )
     add_handlers(app)
     _add_contracts(app, services, streams)
-    for router in _other_routers(services):
+    for router in _shared_routers(services):
         app.include_router(router)
-    app.include_router(health_router(_checks(services, access), REQUIRED_CHECKS))
+    app.include_router(health_router(_readiness_checks(services, access), REQUIRED_CHECKS))
     app.include_router(metrics_router(metrics_dir), dependencies=[require_scope("admin")])
-    app.router.routes.append(over_http.route)
+    app.router.routes.append(mcp_app.route)
     install_middleware(app, access, settings)
     return app
 
 
 def wrap_answerer(services: Services, answerer: Answerer) -> Answerer:
-    """Have an answerer observed, and keep to the rules of each contract's conversations."""
+    """Add logging and metrics to an answerer, and the retention policies of conversations."""
     observed = ObservedAnswerer(answerer, log_text=services.settings.log.questions)
     return SessionAnswerer(observed, services.threads)
 
 
 def _add_contracts(app: FastAPI, services: Services, streams: StreamHub) -> None:
-    """Mount each contract whole and streamed, with its conversations."""
-    place = partial(wrap_answerer, services)
-    answerer = place(services.answerer)
+    wrap = partial(wrap_answerer, services)
+    answerer = wrap(services.answerer)
     for contract in (*CONTRACTS, WidgetChat()):
         app.include_router(mount_contract(contract, answerer, streams))
-    declared = services.settings.workflows
-    app.include_router(workflows_router(declared, services.workflows, place, streams))
+    workflows = services.settings.workflows
+    app.include_router(workflows_router(workflows, services.workflows, wrap, streams))
     app.include_router(completions_router(services.library, answerer, streams))
     app.include_router(streams_router(streams))
     threads = services.threads
-    for remembering in SESSION_CONTRACTS:
-        rules = retention_policy_for(remembering.name, threads.policies)
-        app.include_router(sessions_router(remembering, threads, threads.clock, rules))
+    for session_contract in SESSION_CONTRACTS:
+        policy = retention_policy_for(session_contract.name, threads.policies)
+        app.include_router(sessions_router(session_contract, threads, threads.clock, policy))
 
 
-def _other_routers(services: Services) -> list[APIRouter]:
-    """Return the routes that belong to no contract, or to all."""
+def _shared_routers(services: Services) -> list[APIRouter]:
     return [
         search_router(services.library, services.searcher, services.threads.clock),
         threads_router(services.threads),
@@ -142,63 +139,63 @@ def _other_routers(services: Services) -> list[APIRouter]:
     ]
 
 
-def _streams(services: Services) -> StreamHub:
+def _build_stream_hub(services: Services) -> StreamHub:
     async def answer_exists(answer_id: str) -> bool:
         return await services.threads.answer(answer_id, owner=ANY_OWNER) is not None
 
     return StreamHub(build_stream_log(services.settings), services.settings.stream, answer_exists)
 
 
-def _checks(services: Services, access: AccessControl) -> dict[str, Check]:
+def _readiness_checks(services: Services, access: AccessControl) -> dict[str, Check]:
     async def index() -> None:
         await asyncio.to_thread(services.library.ping)
 
-    async def model() -> None:
+    async def embedder() -> None:
         await asyncio.to_thread(services.embedder.embed_query, "ready")
 
     async def store() -> None:
         await services.threads.ping()
         await asyncio.to_thread(check_space, services.settings)
 
-    checks: dict[str, Check] = {"index": index, "store": store, "embedder": model}
+    checks: dict[str, Check] = {"index": index, "store": store, "embedder": embedder}
     if services.writers:
         checks["model"] = services.writers[0].check
-    # Without Redis each process counts for itself, unless the operator wants nothing without it.
+    # By default, each process counts by itself while Redis is down.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping
     return checks
 
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SHUTDOWN_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
-def drain_on_signal(streams: StreamHub) -> Iterator[None]:
-    """Let running answers know when the server is told to stop; then it stops as it would."""
-    # Only the main thread hears signals; a server elsewhere closes the streams when it ends.
-    before = {}
+def _drain_on_signal(streams: StreamHub) -> Iterator[None]:
+    """Start draining the streams on a shutdown signal, then call the server's own handler."""
+    # Python handles signals only in the main thread. Elsewhere, the lifespan closes the streams.
+    previous = {}
     if threading.current_thread() is threading.main_thread():
-        before = {one: signal.getsignal(one) for one in SIGNALS}
+        previous = {number: signal.getsignal(number) for number in SHUTDOWN_SIGNALS}
     loop = asyncio.get_running_loop()
 
     def handle_signal(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(streams.drain)
-        server = before[signal.Signals(number)]
-        if callable(server):
-            server(number, frame)
-
-    for one, handler in before.items():
+        handler = previous[signal.Signals(number)]
         if callable(handler):
-            signal.signal(one, handle_signal)
+            handler(number, frame)
+
+    for number, handler in previous.items():
+        if callable(handler):
+            signal.signal(number, handle_signal)
     try:
         yield
     finally:
-        for one, handler in before.items():
-            if signal.getsignal(one) is handle_signal:
-                signal.signal(one, handler)
+        for number, handler in previous.items():
+            if signal.getsignal(number) is handle_signal:
+                signal.signal(number, handler)
 
 
 def create_worker_app(settings: Settings, metrics_dir: str | None = None) -> FastAPI:
-    """Build everything anew, in the process that uses it."""
+    """Build the application and its services in a worker process."""
     configure_logging(settings.log_level, settings.log.format)
     return create_app(wire_services(settings, cached=True), metrics_dir)

@@ -1,4 +1,4 @@
-"""What a contract is: a dialect of requests and responses over the one pipeline."""
+"""The interface of a contract: one request and response format of the answering API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ Response = TypeVar("Response", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One server-sent event: its type, and its data ready for JSON."""
+    """A server-sent event with JSON-serializable data."""
 
     event: str
     data: Any
 
 
 Clock = Callable[[], datetime]
-"""Tells the time; aware, in UTC."""
+"""Returns the current time in UTC, timezone-aware."""
 
 
 class Contract(Protocol[Request, Response]):
-    """Two models and three pure functions; it does no I/O and knows no other contract."""
+    """A request and a response model with pure conversion functions."""
 
     name: str
     whole_path: str
@@ -37,24 +37,24 @@ class Contract(Protocol[Request, Response]):
     response: type[Response]
 
     def question(self, body: Request) -> Question:
-        """Read the dialect's request."""
+        """Convert a request to a question."""
         ...
 
     def reply(self, answer: Answer) -> Response:
-        """Write the dialect's whole response."""
+        """Convert an answer to a complete response."""
         ...
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one streamed event, or `None` to leave it out."""
+        """Convert a pipeline event to a server-sent event, or return `None` to skip it."""
         ...
 
     def streams(self, body: Request) -> bool:
-        """Return whether the whole path was asked to stream."""
+        """Return whether the request asks `whole_path` for a stream."""
         ...
 
 
 class SessionContract(Protocol):
-    """A contract that shows its conversations."""
+    """A contract with routes for its conversations."""
 
     name: str
     session_path: str
@@ -66,6 +66,6 @@ class SessionContract(Protocol):
         """The model of a conversation."""
         ...
 
-    def show(self, thread: Thread, now: datetime, rules: RetentionPolicy) -> BaseModel:
-        """Write a conversation as the dialect has it, by the rules that are in force for it."""
+    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> BaseModel:
+        """Convert a conversation to the contract's model."""
         ...

@@ -1,7 +1,7 @@
-"""Errors to HTTP: one table, and one JSON shape.
+"""Error responses: the status of each error, and problem details by RFC 9457.
 
-The shape is that of RFC 9457 plus `code`, `suggested_action` and `request_id`; where clients of
-OpenAI call, the same is said in the shape that they know (`api/problems.py`).
+Problems have the additional fields `code`, `suggested_action` and `request_id`. The routes for
+OpenAI clients return errors in OpenAI's format instead.
 """
 
 import logging
@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from citewell import errors
-from citewell.api.schemas import linked
+from citewell.api.schemas import add_json_schema_refs
 from citewell.errors import CitewellError
 
 LOG = logging.getLogger("citewell.api")
@@ -85,58 +85,64 @@ READER_MESSAGES: dict[type[CitewellError], str] = {
     errors.ModelMisbehaved: "The model gave no answer that can be used.",
     errors.BudgetSpent: "The budget for today is spent.",
 }
-"""What is said instead of an error's own words, which are for the operator and go to the log: they
-may name folders and addresses of the server."""
+"""Messages for readers in place of an error's own, which may contain paths and addresses of the
+server and goes to the log."""
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one field."""
+    """A validation error of one field."""
 
     field: str
     message: str
 
 
 class Problem(BaseModel):
-    """What went wrong, in the shape of RFC 9457."""
+    """Problem details by RFC 9457."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     type: str = "about:blank"
     title: str
-    """The status in words."""
+    """The phrase of the HTTP status."""
     status: int
     detail: str
-    """What went wrong, for a person to read."""
+    """A human-readable explanation."""
     code: str
-    """What went wrong, for a program to read."""
+    """A machine-readable error code."""
     suggested_action: str
-    """What can be done about it."""
+    """How to resolve the problem."""
     request_id: str
-    """The request's id, to report it by."""
+    """The id of the request, for reporting the problem."""
     errors: list[FieldProblem] | None = None
-    """For `InvalidRequest`: what is wrong with which field."""
+    """For `InvalidRequest`: the invalid fields."""
 
 
 REF = "#/components/schemas/{model}"
 
 
-def _documented(status: int) -> dict[str, Any]:
-    schema = {"$ref": REF.format(model="Problem")}
-    content = {"application/problem+json": {"schema": schema}}
-    return {"description": HTTPStatus(status).phrase, "content": content}
+def _error_responses(
+    statuses: Iterable[int], model: str, media_type: str
+) -> dict[int | str, dict[str, Any]]:
+    content = {media_type: {"schema": {"$ref": REF.format(model=model)}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
+    }
 
 
-PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: _documented(status)
-    for status in (400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 502, 503, 504)
-}
-"""What any route may answer instead of what it is for."""
+OPENAI_ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 502, 503, 504)
+PROBLEM_RESPONSES = _error_responses(
+    sorted((*OPENAI_ERROR_STATUSES, 422)), "Problem", "application/problem+json"
+)
+"""Error responses of every route, for the OpenAPI document."""
+OPENAI_ERROR_RESPONSES = _error_responses(OPENAI_ERROR_STATUSES, "OpenAIError", "application/json")
+"""Error responses of every route below `/v1`, for the OpenAPI document."""
 
 
 def problem(
     status: int, code: str, detail: str, *, action: str = "", request_id: str = "", **more: Any
 ) -> dict[str, Any]:
-    """Describe one problem."""
+    """Return a problem as JSON data."""
     return {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -150,17 +156,17 @@ def problem(
 
 
 def reader_message(error: CitewellError) -> str:
-    """Return an error's words; where they are not for readers, others, and the log gets its own."""
-    said = next(
+    """Return an error's message for readers; log the original if it is not meant for them."""
+    message = next(
         (READER_MESSAGES[kind] for kind in type(error).mro() if kind in READER_MESSAGES), ""
     )
-    if said:
+    if message:
         LOG.error("%s: %s", type(error).__name__, error)
-    return said or str(error)
+    return message or str(error)
 
 
 def problem_from_error(error: CitewellError, request_id: str) -> dict[str, Any]:
-    """Describe one of Citewell's own errors; one of no kind is what nobody foresaw."""
+    """Return the problem for an error; the bare base class stands for an unexpected error."""
     if type(error) is CitewellError:
         return unexpected_problem(request_id)
     return problem(
@@ -173,7 +179,7 @@ def problem_from_error(error: CitewellError, request_id: str) -> dict[str, Any]:
 
 
 def error_response(error: CitewellError, scope: Scope) -> Response:
-    """Answer a request with one of Citewell's own errors."""
+    """Return the response for an error."""
     body = problem_from_error(error, str(scope.get("request_id", "")))
     headers = {"Retry-After": str(error.retry_after)} if error.retryable else {}
     if body["status"] == HTTPStatus.UNAUTHORIZED:
@@ -182,7 +188,7 @@ def error_response(error: CitewellError, scope: Scope) -> Response:
 
 
 def request_id_of(request: Request) -> str:
-    """Return the id that the request was given on arrival."""
+    """Return the id that the middleware assigned to the request."""
     return str(request.scope.get("request_id", ""))
 
 
@@ -193,77 +199,76 @@ NOT_FOUND_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 """
 
 
-def _is_reader(scope: Scope) -> bool:
-    """Whether a person follows a link in a browser, and no program asks for data."""
-    accepted = Headers(scope=scope).get("accept", "")
-    return scope.get("method") in ("GET", "HEAD") and "text/html" in accepted
+def _accepts_html(scope: Scope) -> bool:
+    """Return whether the request comes from a browser that follows a link."""
+    accept = Headers(scope=scope).get("accept", "")
+    return scope.get("method") in ("GET", "HEAD") and "text/html" in accept
 
 
 def problem_response(
     body: dict[str, Any], scope: Scope, headers: dict[str, str] | None = None
 ) -> Response:
-    """Answer a request with a problem, in the shape that its address speaks."""
-    if body["status"] == HTTPStatus.NOT_FOUND and _is_reader(scope):
+    """Return a problem as an HTML page, in OpenAI's format, or by RFC 9457."""
+    if body["status"] == HTTPStatus.NOT_FOUND and _accepts_html(scope):
         page = NOT_FOUND_PAGE.format(detail=escape(body["detail"]))
         policy = "default-src 'none'; style-src 'self'"
-        own = {"Content-Security-Policy": policy, "Vary": "Accept"}
-        return HTMLResponse(page, body["status"], (headers or {}) | own)
+        page_headers = {"Content-Security-Policy": policy, "Vary": "Accept"}
+        return HTMLResponse(page, body["status"], (headers or {}) | page_headers)
     if is_openai_path(scope["path"]):
-        status = openai_status(body["status"])
+        is_unprocessable = body["status"] == HTTPStatus.UNPROCESSABLE_ENTITY
+        status = HTTPStatus.BAD_REQUEST if is_unprocessable else body["status"]
         return JSONResponse(openai_error(body), status, headers)
     return JSONResponse(body, body["status"], headers, media_type="application/problem+json")
 
 
 HTTP_ERROR_TEXT = {
     400: ("The request's body cannot be read.", "Send JSON in UTF-8."),
-    404: ("There is nothing at this address.", "See `/docs` for what there is."),
-    405: ("This address does not take that method.", "Use one of those in the `Allow` header."),
+    404: ("This URL does not exist.", "See `/docs` for the available routes."),
+    405: ("This URL does not support that method.", "Use one of those in the `Allow` header."),
 }
-"""What is said of, and can be done about, what the framework refuses by itself."""
+"""Details and suggested actions for errors that the framework raises."""
 
 
 def allowed_methods(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
-    """Return the methods of an address over all of its routes; the framework names one route's."""
-    known = list(routes)
+    """Return the methods of a URL over all of its routes; the framework considers only one."""
+    routes = list(routes)
     return [
         method
         for method in METHODS
-        if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in known)
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
     ]
 
 
-def document_problems(app: FastAPI) -> None:
-    """Describe the one shape where the API is described.
+def _document_problems(app: FastAPI) -> None:
+    """Add the error models to the OpenAPI document, with their own media type."""
+    generate = app.openapi
 
-    The framework would describe it as `application/json`, which it is not sent as.
-    """
-    describe = app.openapi
-
-    def described() -> dict[str, Any]:
-        schema = describe()
-        parts: dict[str, Any] = {}
-        for shape in (Problem, OpenAIError):
-            own = shape.model_json_schema(ref_template=REF)
-            parts |= {**own.pop("$defs"), shape.__name__: own}
-        schema["components"]["schemas"] = linked(schema["components"]["schemas"] | parts, REF)
-        for path, operations in schema["paths"].items():
+    def openapi_with_problems() -> dict[str, Any]:
+        document = generate()
+        models: dict[str, Any] = {}
+        for model in (Problem, OpenAIError):
+            schema = model.model_json_schema(ref_template=REF)
+            models |= {**schema.pop("$defs"), model.__name__: schema}
+        components = document["components"]
+        components["schemas"] = add_json_schema_refs(components["schemas"] | models, REF)
+        for path, operations in document["paths"].items():
             for operation in operations.values() if is_openai_path(path) else ():
-                operation["responses"].pop("422", None)  # said as 400
-        return schema
+                operation["responses"].pop("422", None)  # sent as 400
+        return document
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = openapi_with_problems  # type: ignore[method-assign]
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Answer every kind of failure in the one shape."""
-    document_problems(app)
+    """Register the exception handlers and document their responses."""
+    _document_problems(app)
 
     @app.exception_handler(CitewellError)
-    async def ours(request: Request, error: CitewellError) -> Response:
+    async def handle_citewell_error(request: Request, error: CitewellError) -> Response:
         return error_response(error, request.scope)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
+    async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
         fields = [
             {
                 "field": ".".join(str(part) for part in entry["loc"] if part != "body") or "body",
@@ -271,12 +276,11 @@ def add_handlers(app: FastAPI) -> None:
             }
             for entry in error.errors()
         ]
-        said = "; ".join(f"{f['field']}: {f['message']}" for f in fields)
         return problem_response(
             problem(
                 422,
                 "InvalidRequest",
-                said,
+                "; ".join(f"{f['field']}: {f['message']}" for f in fields),
                 action="Correct the named fields and send the request again.",
                 request_id=request_id_of(request),
                 errors=fields,
@@ -285,41 +289,40 @@ def add_handlers(app: FastAPI) -> None:
         )
 
     @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
+    async def handle_http_error(request: Request, error: HTTPException) -> Response:
         status = HTTPStatus(error.status_code)
         code = status.phrase.title().replace(" ", "")
         headers = dict(error.headers or {})
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(allowed_methods(app.router.routes, request.scope))
-        said, action = HTTP_ERROR_TEXT.get(status, (str(error.detail), ""))
-        body = problem(status, code, said, action=action, request_id=request_id_of(request))
+        detail, action = HTTP_ERROR_TEXT.get(status, (str(error.detail), ""))
+        body = problem(status, code, detail, action=action, request_id=request_id_of(request))
         return problem_response(body, request.scope, headers)
 
     @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> Response:
+    async def handle_unexpected_error(request: Request, error: Exception) -> Response:
         return unexpected_response(error, request.scope)
 
 
 def unexpected_response(error: Exception, scope: Scope) -> Response:
-    """Answer a request that broke; the log gets what the caller must not see."""
+    """Log an unexpected error, and return a response without its details."""
     request_id = str(scope.get("request_id", ""))
     LOG.error("unexpected error in request %s", request_id, exc_info=error)
     return problem_response(unexpected_problem(request_id), scope)
 
 
 def unexpected_problem(request_id: str) -> dict[str, Any]:
-    """Describe an error nobody foresaw, without a word of what it was."""
+    """Return the problem for an unexpected error, without its details."""
     return problem(
         500,
         "Unexpected",
         "Something went wrong on our side.",
-        action="Try again; if it stays, report the request id to the operator.",
+        action="Try again; if the error persists, report the request id to the operator.",
         request_id=request_id,
     )
 
 
 OPENAI_PREFIX = "/v1/"
-STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 502, 503, 504)
 OPENAI_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 OPENAI_ERROR_CODES = {
     "UnknownBook": "model_not_found",
@@ -327,64 +330,47 @@ OPENAI_ERROR_CODES = {
     "WrongKey": "invalid_api_key",
     "RateLimited": "rate_limit_exceeded",
 }
-"""What their programs look for; what they have no word for keeps ours."""
+"""OpenAI's error codes; errors without one keep their own."""
 
 
 class ErrorDetail(BaseModel):
-    """What went wrong."""
+    """An error in OpenAI's format."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     message: str
-    """For a person to read, with what can be done about it."""
+    """A human-readable explanation with a suggested action."""
     type: str
     """The kind of error."""
     param: str | None
-    """The field that is wrong, if one is."""
+    """The invalid field, if any."""
     code: str
-    """For a program to read."""
+    """A machine-readable error code."""
 
 
 class OpenAIError(BaseModel):
-    """What went wrong, as OpenAI says it."""
+    """An error response in OpenAI's format."""
 
     error: ErrorDetail
 
 
-def _documented_for_openai(status: int) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/OpenAIError"}
-    content = {"application/json": {"schema": schema}}
-    return {"description": HTTPStatus(status).phrase, "content": content}
-
-
-OPENAI_ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    one: _documented_for_openai(one) for one in STATUSES
-}
-"""What any route below `/v1` may answer instead of what it is for."""
-
-
 def is_openai_path(path: str) -> bool:
-    """Return whether clients of OpenAI call this address."""
+    """Return whether the path belongs to the routes for OpenAI clients."""
     return path.startswith(OPENAI_PREFIX)
 
 
-def openai_status(status: int) -> int:
-    """Return the status that OpenAI clients expect: what cannot be done is a bad request."""
-    return HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
-
-
 def openai_error(problem: dict[str, Any]) -> dict[str, Any]:
-    """Return the same as a problem of RFC 9457."""
+    """Convert a problem to OpenAI's format."""
     status, code = problem["status"], problem["code"]
-    server = status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    wrong = problem.get("errors") or [{"field": "model" if code == "UnknownBook" else None}]
+    is_server_error = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    fields = problem.get("errors") or [{"field": "model" if code == "UnknownBook" else None}]
     return {
         "error": {
             "message": f"{problem['detail'].rstrip('.')}. {problem['suggested_action']}".strip(),
             "type": OPENAI_ERROR_TYPES.get(
-                status, "server_error" if server else "invalid_request_error"
+                status, "server_error" if is_server_error else "invalid_request_error"
             ),
-            "param": wrong[0]["field"],
+            "param": fields[0]["field"],
             "code": OPENAI_ERROR_CODES.get(code, code),
         }
     }

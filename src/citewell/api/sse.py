@@ -1,4 +1,4 @@
-"""Serves any contract twice over one pipeline: whole, and streamed."""
+"""Routes for complete and for streamed answers, shared by all contracts."""
 
 import asyncio
 import json
@@ -25,19 +25,19 @@ from citewell.streaming.hub import EventEncoder, FrameIterator, StreamHub
 
 READER_TOKEN_FIELD = "reader_token"  # noqa: S105 - the name of a field
 CLIENT_CLOSED_REQUEST = 499
-"""What the log shows for a reader who did not wait; nobody gets it."""
+"""The status in the log for a client that disconnected."""
 LastEventId = Annotated[
     str | None,
     Header(
-        description="The id of the last event that was seen: the stream that it belongs to goes on "
-        "behind it, and the body does not count.",
+        description="The id of the last event received. Its stream resumes after that event, and "
+        "the body is ignored.",
         max_length=100,
     ),
 ]
 
 
 async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:
-    """Run the events to their end and give the answer."""
+    """Consume the events and return the answer."""
     answer: Answer | None = None
     async with aclosing(events):
         async for event in events:
@@ -50,24 +50,25 @@ async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:
 async def collect_unless_disconnected(
     request: Request, events: AsyncGenerator[Event, None], seconds: float
 ) -> Answer | None:
-    """Return the answer; `None` for a reader who leaves before it is there.
+    """Return the answer, or `None` if the client disconnects first.
 
     Raises:
-        AnswerTimedOut: it is not there after so many seconds.
+        AnswerTimedOut: The answer takes longer than `seconds`.
     """
-    work = asyncio.create_task(collect_answer(events))
-    gone = asyncio.create_task(_wait_for_disconnect(request))
+    answer = asyncio.create_task(collect_answer(events))
+    disconnect = asyncio.create_task(_wait_for_disconnect(request))
+    tasks = (answer, disconnect)
     try:
-        await asyncio.wait((work, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        if gone.done():
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+        if disconnect.done():
             return None
         raise AnswerTimedOut(f"No answer within {seconds:g} seconds.")
     finally:
-        work.cancel()
-        gone.cancel()
-        await asyncio.wait((work, gone))
+        answer.cancel()
+        disconnect.cancel()
+        await asyncio.wait(tasks)
 
 
 async def _wait_for_disconnect(request: Request) -> None:
@@ -75,32 +76,32 @@ async def _wait_for_disconnect(request: Request) -> None:
         pass
 
 
-def make_event_encoder(
+def contract_encoder(
     contract: Contract[Any, Any], request_id: str, token: str = ""
 ) -> EventEncoder:
-    """Return what writes events in the dialect; failures have the one shape where it has none.
+    """Return an encoder for the events of a contract; errors become problems by default.
 
-    A reader who was given a `token` just now finds it in the first event and in the last.
+    A newly issued reader `token` is added to the first and the last event.
     """
-    told = (
+    token_field = (
         {READER_TOKEN_FIELD: token}
         if token and READER_TOKEN_FIELD in contract.response.model_fields
         else {}
     )
 
-    def write(event: Event) -> tuple[str, str] | None:
-        said = contract.event(event)
-        if said is None and isinstance(event, Failed):
-            said = ServerSentEvent("error", problem_from_error(event.error, request_id))
-        elif said and told and isinstance(event, Started | Done):
-            said = ServerSentEvent(said.event, said.data | told)
-        return (said.event, json.dumps(said.data, ensure_ascii=False)) if said else None
+    def encode(event: Event) -> tuple[str, str] | None:
+        sse = contract.event(event)
+        if sse is None and isinstance(event, Failed):
+            sse = ServerSentEvent("error", problem_from_error(event.error, request_id))
+        elif sse and token_field and isinstance(event, Started | Done):
+            sse = ServerSentEvent(sse.event, sse.data | token_field)
+        return (sse.event, json.dumps(sse.data, ensure_ascii=False)) if sse else None
 
-    return write
+    return encode
 
 
-ContractBinding = tuple[Contract[Any, Any], Answerer]
-"""A contract, and who answers in it."""
+Binding = tuple[Contract[Any, Any], Answerer]
+"""A contract and its answerer."""
 
 
 def mount_contract(
@@ -108,181 +109,181 @@ def mount_contract(
     answerer: Answerer | None,
     streams: StreamHub,
     *,
-    chosen: Callable[..., ContractBinding] | None = None,
+    select_binding: Callable[..., Binding] | None = None,
 ) -> APIRouter:
-    """Make the two routes of a contract; `chosen` finds, by the path, who is meant to answer."""
-    meant = Annotated[Any, Depends(chosen or (lambda: (contract, answerer)))]
+    """Return a router with the two routes of a contract.
+
+    `select_binding` is a dependency that selects the contract and answerer by the path.
+    """
+    binding_dependency = Annotated[Any, Depends(select_binding or (lambda: (contract, answerer)))]
     router = APIRouter(tags=[contract.name], dependencies=[require_scope("ask")])
     request_model = contract.request
-    streamed_docs = stream_responses("The answer as server-sent events")
-    # A whole answer is streamed where its request can ask for that.
-    whole_docs = streamed_docs if "stream" in request_model.model_fields else None
+    stream_docs = stream_responses("The answer as server-sent events")
+    # Some requests can ask the first route for a stream.
+    whole_docs = stream_docs if "stream" in request_model.model_fields else None
 
     async def stream(
-        by: ContractBinding, body: Any, request: Request, last: str | None
+        binding: Binding, body: Any, request: Request, last_event_id: str | None
     ) -> Response:
-        write = make_event_encoder(by[0], request_id_of(request), caller_of(request).issued_token)
-        if last is not None:
-            return await resume_stream(streams, last, request, write)
-        return await send_stream(streams, _events(by, body, request), request, write)
+        encode = contract_encoder(
+            binding[0], request_id_of(request), caller_of(request).issued_token
+        )
+        if last_event_id is not None:
+            return await resume_stream(streams, last_event_id, request, encode)
+        stream_id, frames = await streams.start(
+            _events(binding, body, request), encode, owner_of(request) or ""
+        )
+        return EventStreamResponse(frames, _encode_frames(stream_id, frames, 0, encode))
 
     @router.post(contract.whole_path, response_model=contract.response, responses=whole_docs)
     async def whole(
         body: request_model,  # type: ignore[valid-type]
         request: Request,
-        by: meant,
+        binding: binding_dependency,
         last_event_id: LastEventId = None,
     ) -> Any:
-        contract, _ = by
+        contract, _ = binding
         if contract.streams(body):
-            return await stream(by, body, request, last_event_id)
-        events = _events(by, body, request)
+            return await stream(binding, body, request, last_event_id)
+        events = _events(binding, body, request)
         answer = await collect_unless_disconnected(request, events, streams.options.max_seconds)
         if not answer:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
-        return _told(contract.reply(answer), request)
+        return _add_reader_token(contract.reply(answer), request)
 
-    @router.post(contract.stream_path, response_class=EventStreamResponse, responses=streamed_docs)
+    @router.post(contract.stream_path, response_class=EventStreamResponse, responses=stream_docs)
     async def streamed(
         body: request_model,  # type: ignore[valid-type]
         request: Request,
-        by: meant,
+        binding: binding_dependency,
         last_event_id: LastEventId = None,
     ) -> Any:
-        return await stream(by, body, request, last_event_id)
+        return await stream(binding, body, request, last_event_id)
 
     return router
 
 
-def _events(by: ContractBinding, body: Any, request: Request) -> AsyncGenerator[Event, None]:
-    contract, answerer = by
+def _events(binding: Binding, body: Any, request: Request) -> AsyncGenerator[Event, None]:
+    contract, answerer = binding
     return answerer.answer(attach_caller(caller_of(request), contract.question(body)))
 
 
-def _told(reply: BaseModel, request: Request) -> BaseModel:
-    """Return a reply that tells a reader who sent no token which one to send."""
+def _add_reader_token(reply: BaseModel, request: Request) -> BaseModel:
+    """Add a newly issued reader token to a response that has a field for it."""
     token = caller_of(request).issued_token
-    known = token and READER_TOKEN_FIELD in type(reply).model_fields
-    return reply.model_copy(update={READER_TOKEN_FIELD: token}) if known else reply
+    has_field = token and READER_TOKEN_FIELD in type(reply).model_fields
+    return reply.model_copy(update={READER_TOKEN_FIELD: token}) if has_field else reply
 
 
 MAX_EVENT_ID_DIGITS = 9
-"""No stream has so many events, and no database counts beyond."""
+"""Keeps event numbers within a 32-bit integer of the database."""
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
-
-
-_EVENT = {
+_EVENT_SCHEMA = {
     "type": "object",
-    "description": "One server-sent event; comments between them only keep the connection open.",
+    "description": "A server-sent event; comments between events keep the connection open.",
     "required": ["event", "data", "id"],
     "properties": {
-        "event": {"type": "string", "description": "What it is."},
+        "event": {"type": "string", "description": "The type of the event."},
         "data": {"type": "string", "contentMediaType": "application/json"},
-        "id": {"type": "string", "description": "What `Last-Event-ID` goes on behind."},
+        "id": {"type": "string", "description": "Send it as `Last-Event-ID` to resume after it."},
     },
 }
 
 
-def stream_responses(said: str) -> dict[int | str, dict[str, Any]]:
-    """Describe what a route that streams may answer."""
+def stream_responses(description: str) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI responses of a route that streams."""
+    schema = {"text/event-stream": {"schema": _EVENT_SCHEMA}}
     return {
-        200: {"description": said, "content": {"text/event-stream": {"schema": _EVENT}}},
-        204: {"description": "The stream has ended, and all of it was seen"},
+        200: {"description": description, "content": schema},
+        204: {"description": "The stream has ended, and every event was received"},
     }
 
 
 class EventStreamResponse(StreamingResponse):
-    """A response of server-sent events, whose stream knows at once when the reader is gone.
+    """A response of server-sent events that unsubscribes as soon as the client disconnects.
 
-    FastAPI's own class makes the route a generator, and then a failure before the first event could
-    no longer have its status.
+    FastAPI's own class turns the route into a generator, so that an error before the first event
+    could not have its own status.
     """
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, frames: FrameIterator, written: AsyncIterator[bytes], status_code: int = 200
+        self, frames: FrameIterator, encoded: AsyncIterator[bytes], status_code: int = 200
     ) -> None:
-        """Send events as they are `written`, from the frames of a stream."""
-        # The status is a parameter because FastAPI reads it there for the documentation.
-        super().__init__(written, status_code, STREAM_HEADERS)
+        """Send the `encoded` frames of a stream."""
+        # FastAPI reads the parameter's default status for the OpenAPI document.
+        super().__init__(encoded, status_code, STREAM_HEADERS)
         self._frames = frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send, and leave the stream however that ends."""
+        """Send the response, and always unsubscribe at the end."""
         try:
             await super().__call__(scope, receive, send)
         finally:
             await self._frames.aclose()
 
 
-async def send_stream(
-    streams: StreamHub, events: AsyncGenerator[Event, None], request: Request, write: EventEncoder
-) -> Response:
-    """Start the pipeline; a failure before the first event still has its own status."""
-    identity, frames = await streams.begin(events, write, owner_of(request) or "")
-    return EventStreamResponse(frames, _encode_frames(identity, frames, 0, write))
-
-
 async def resume_stream(
-    streams: StreamHub, last: str, request: Request, write: EventEncoder
+    streams: StreamHub, last_event_id: str, request: Request, encode: EventEncoder
 ) -> Response:
-    """Go on with a stream behind the event that the reader saw last."""
-    identity, number = _parse_event_id(last)
-    frames = await streams.resume(identity, number, owner_of(request) or "")
+    """Return the rest of a stream after the last event that the client received."""
+    stream_id, number = _parse_event_id(last_event_id)
+    frames = await streams.resume(stream_id, number, owner_of(request) or "")
     if frames is None:
-        # Also what tells an EventSource not to come again.
-        return Response(status_code=204)
-    return EventStreamResponse(frames, _encode_frames(identity, frames, number, write))
+        return Response(status_code=204)  # also tells an EventSource not to reconnect
+    return EventStreamResponse(frames, _encode_frames(stream_id, frames, number, encode))
 
 
 def streams_router(streams: StreamHub) -> APIRouter:
-    """Make the route `/streams/{id}`, for readers that cannot send a POST twice."""
+    """Return the router of `/streams/{id}`, for clients that cannot repeat a POST request."""
     router = APIRouter(tags=["streams"], dependencies=[require_scope("ask")])
 
     @router.get(
         "/streams/{stream_id}",
         response_class=EventStreamResponse,
-        responses=stream_responses(
-            "The events of the answer, in the contract that it was asked by"
-        ),
+        responses=stream_responses("The events of the answer, in the contract of its request"),
     )
     async def read_stream(
         stream_id: Uuid4,
         request: Request,
         last_event_id: Annotated[
-            str | None, Header(description="The id of the last event seen.", max_length=100)
+            str | None, Header(description="The id of the last event received.", max_length=100)
         ] = None,
     ) -> Any:
-        """Read a stream by the id of its answer: all of it, or what came after an event."""
+        """Read the stream of an answer from the start, or after an event."""
         last = last_event_id or f"{stream_id}:0"
         if _parse_event_id(last)[0] != stream_id:
-            raise UnknownStream(f"The event {last} is not one of the stream {stream_id}.")
-        return await resume_stream(streams, last, request, _make_encoder(request_id_of(request)))
+            raise UnknownStream(f"The event {last} does not belong to the stream {stream_id}.")
+        return await resume_stream(
+            streams, last, request, _errors_only_encoder(request_id_of(request))
+        )
 
     return router
 
 
 def _parse_event_id(event_id: str) -> tuple[str, int]:
-    """Read the stream and the number out of an event's id."""
-    identity, _, number = event_id.rpartition(":")
-    counted = number.isascii() and number.isdecimal() and len(number) <= MAX_EVENT_ID_DIGITS
-    if not identity or not identity.isprintable() or not counted:
-        raise UnknownStream(f"There is no event {event_id!r} to go on behind.")
-    return identity, int(number)
+    """Split an event id into its stream id and event number."""
+    stream_id, _, number = event_id.rpartition(":")
+    valid = number.isascii() and number.isdecimal() and len(number) <= MAX_EVENT_ID_DIGITS
+    if not stream_id or not stream_id.isprintable() or not valid:
+        raise UnknownStream(f"There is no event {event_id!r} to resume after.")
+    return stream_id, int(number)
 
 
-def _make_encoder(request_id: str) -> EventEncoder:
-    def write(event: Event) -> tuple[str, str] | None:
+def _errors_only_encoder(request_id: str) -> EventEncoder:
+    """Return an encoder for a stored stream, whose other events are already encoded."""
+
+    def encode(event: Event) -> tuple[str, str] | None:
         if isinstance(event, Failed):
             return "error", json.dumps(problem_from_error(event.error, request_id))
         return None
 
-    return write
+    return encode
 
 
 async def _encode_frames(
-    identity: str, frames: FrameIterator, number: int, write: EventEncoder
+    stream_id: str, frames: FrameIterator, number: int, encode: EventEncoder
 ) -> AsyncIterator[bytes]:
     try:
         async for frame in frames:
@@ -291,9 +292,9 @@ async def _encode_frames(
                 continue
             number = frame.number
             yield format_sse_event(
-                data_str=frame.data, event=frame.event, id=f"{identity}:{number}"
+                data_str=frame.data, event=frame.event, id=f"{stream_id}:{number}"
             )
-    except CitewellError as error:  # the answer is made elsewhere, and can be followed no longer
-        if said := write(Failed(error)):
-            name, data = said
-            yield format_sse_event(data_str=data, event=name, id=f"{identity}:{number + 1}")
+    except CitewellError as error:  # the process that generates the answer has stopped
+        if encoded := encode(Failed(error)):
+            name, data = encoded
+            yield format_sse_event(data_str=data, event=name, id=f"{stream_id}:{number + 1}")

@@ -1,1 +1,1 @@
-"""API keys and rate limits: who may call the service, and how often."""
+"""API keys and rate limits."""

@@ -1,4 +1,4 @@
-"""The keys a running service knows, read again from time to time."""
+"""An in-memory cache of the API keys, refreshed from the database."""
 
 import asyncio
 import logging
@@ -11,64 +11,60 @@ from citewell.storage.keys import Key, SqlKeyStore, hash_secret
 
 LOG = logging.getLogger("citewell.auth")
 MIN_REFRESH_SECONDS = 1.0
-"""An unknown key has the keys read again, but not more often than this."""
+"""The shortest interval at which unknown keys cause a refresh."""
 
 
 class KeyCache:
-    """Every key that was not revoked, in memory: requests do not wait for the database.
+    """Caches all keys that are not revoked, so that requests do not wait for the database.
 
-    While the database is down, the keys known before go on working.
+    While the database is down, cached keys remain valid.
     """
 
     def __init__(
         self, store: SqlKeyStore, refresh_seconds: float, clock: Callable[[], float] = monotonic
     ) -> None:
-        """Read from `store` at first use, and again after `refresh_seconds`."""
+        """Read from `store` on first use, and again after `refresh_seconds`."""
         self._store = store
-        self._refresh = refresh_seconds
+        self._refresh_seconds = refresh_seconds
         self._clock = clock
         self._keys: Mapping[str, Key] | None = None
-        self._ever = False
+        self.ever_had_keys = False
+        """Whether a key ever existed: expiry or revocation must not make the service public."""
         self._read_at = 0.0
         self._lock = asyncio.Lock()
 
-    @property
-    def ever_had_keys(self) -> bool:
-        """Whether there ever was a key; neither time nor revoking the last one opens a door."""
-        return self._ever
-
     def allows_origin(self, origin: str) -> bool:
-        """Return whether a publishable key that holds names the origin."""
+        """Return whether a valid publishable key names the origin."""
         now = datetime.now(UTC)
         return any(origin in k.origins and k.is_valid(now) for k in (self._keys or {}).values())
 
     async def find(self, secret: str) -> Key | None:
-        """Return the key of a secret, if there is one and it holds."""
+        """Return the valid key with this secret, or `None`."""
         digest = hash_secret(secret)
         await self.refresh()
         if digest not in (self._keys or {}):
-            # it may have been made just now
-            await self.refresh(min(MIN_REFRESH_SECONDS, self._refresh))
+            # It may be new.
+            await self.refresh(min(MIN_REFRESH_SECONDS, self._refresh_seconds))
         key = (self._keys or {}).get(digest)
         return key if key and key.is_valid(datetime.now(UTC)) else None
 
-    async def refresh(self, age: float | None = None) -> None:
-        """Read the keys again if what is known is older than `age`.
+    async def refresh(self, max_age: float | None = None) -> None:
+        """Read the keys again if the cache is older than `max_age` seconds.
 
         Raises:
-            StoreUnavailable: they cannot be read and never were: who may come in is not known.
+            StoreUnavailable: The keys cannot be read and never were.
         """
-        age = self._refresh if age is None else age
+        max_age = self._refresh_seconds if max_age is None else max_age
         async with self._lock:
-            if self._keys is not None and self._clock() - self._read_at < age:
+            if self._keys is not None and self._clock() - self._read_at < max_age:
                 return
             try:
-                found = await self._store.all()
+                keys = await self._store.all()
             except StoreUnavailable as error:
                 if self._keys is None:
                     raise
-                LOG.warning("keys cannot be read, the ones known stay: %s", error.__cause__)
+                LOG.warning("keys cannot be read, using cached ones: %s", error.__cause__)
             else:
-                self._ever = self._ever or bool(found)
-                self._keys = {key.digest: key for key in found if key.revoked_at is None}
+                self.ever_had_keys = self.ever_had_keys or bool(keys)
+                self._keys = {key.digest: key for key in keys if key.revoked_at is None}
             self._read_at = self._clock()

@@ -1,4 +1,4 @@
-"""How often anyone may come, counted in this process or in Redis."""
+"""Sliding-window rate limits, counted in this process or in Redis."""
 
 import logging
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from citewell.options import LimitOptions
 
 LOG = logging.getLogger("citewell.auth")
 REDIS_RETRY_SECONDS = 5.0
-"""For so many seconds a Redis that failed is left alone."""
+"""How long Redis is not used after it failed."""
 LimitKind = Literal["key", "session", "ip", "wrong_key"]
-PER: dict[LimitKind, str] = {
+MESSAGE_SUFFIXES: dict[LimitKind, str] = {
     "key": "with this key",
     "session": "in this conversation",
     "ip": "from this address",
@@ -29,16 +29,16 @@ PER: dict[LimitKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RateLimitState:
-    """Where a caller stands with one limit."""
+    """A caller's usage of one limit."""
 
     limit: int
     remaining: int
     reset: int
-    """Seconds until there is room again."""
+    """Seconds until the window resets."""
 
     @property
     def headers(self) -> dict[str, str]:
-        """The fields of the IETF draft."""
+        """The `RateLimit` header fields of the IETF draft."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(self.remaining),
@@ -55,43 +55,43 @@ class Limiter:
         redis_url: str | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Count in the Redis at `redis_url`, or without one in this process."""
+        """Count in the Redis at `redis_url`, or in this process."""
         rates: dict[LimitKind, str] = {
             "key": options.per_key,
             "session": options.per_session,
             "ip": options.per_ip,
             "wrong_key": options.wrong_keys,
         }
-        self._items: dict[LimitKind, RateLimitItem] = {k: parse(v) for k, v in rates.items() if v}
-        self._refuses = options.without_redis == "refuse"
+        self._limits: dict[LimitKind, RateLimitItem] = {k: parse(v) for k, v in rates.items() if v}
+        self._refuse_without_redis = options.without_redis == "refuse"
         self._clock = clock
         self._memory = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._redis = _redis(redis_url, options.redis_timeout_seconds) if redis_url else None
         self._shared = SlidingWindowCounterRateLimiter(self._redis) if self._redis else None
         self._down_until: float | None = None
 
-    async def count(self, kind: LimitKind, who: str) -> RateLimitState | None:
-        """Count one request of someone; `None` if there is no such limit.
+    async def count(self, kind: LimitKind, identifier: str) -> RateLimitState | None:
+        """Count one request; return `None` if no such limit is configured.
 
         Raises:
-            RateLimited: it was one too many.
-            LimitsUnavailable: Redis is down, and what is not counted is to be refused.
+            RateLimited: The limit is exceeded.
+            LimitsUnavailable: Redis is down, and requests are refused without it.
         """
-        item = self._items.get(kind)
+        item = self._limits.get(kind)
         if item is None:
             return None
-        allowed, limit_state = await self._hit_limit(item, (kind, who))
+        allowed, state = await self._hit_limit(item, (kind, identifier))
         if not allowed:
             window = f"{'an' if item.GRANULARITY.name == 'hour' else 'a'} {item.GRANULARITY.name}"
             raise RateLimited(
-                f"More than {item.amount} requests {window} came {PER[kind]}.",
+                f"More than {item.amount} requests {window} came {MESSAGE_SUFFIXES[kind]}.",
                 limit=item.amount,
-                retry_after=max(1, limit_state.reset),
+                retry_after=max(1, state.reset),
             )
-        return limit_state
+        return state
 
     async def ping(self) -> None:
-        """See that requests can be counted where they should be.
+        """Check that Redis is reachable, if it is configured.
 
         Raises:
             LimitsUnavailable: Redis does not answer.
@@ -105,26 +105,27 @@ class Limiter:
             await self._redis.bridge.get_connection().aclose()  # type: ignore[attr-defined]
 
     async def _hit_limit(
-        self, item: RateLimitItem, who: tuple[str, str]
+        self, item: RateLimitItem, identifier: tuple[str, str]
     ) -> tuple[bool, RateLimitState]:
         if self._shared is None:
-            return await _hit(self._memory, item, who)
+            return await _hit(self._memory, item, identifier)
         if self._down_until is None or self._clock() >= self._down_until:
             try:
-                counted = await _hit(self._shared, item, who)
+                result = await _hit(self._shared, item, identifier)
             except StorageError as error:
                 self._mark_redis_down(error)
             else:
                 self._mark_redis_up()
-                return counted
-        if self._refuses:
+                return result
+        if self._refuse_without_redis:
             raise LimitsUnavailable("The service cannot take requests right now.")
-        return await _hit(self._memory, item, who)
+        return await _hit(self._memory, item, identifier)
 
     def _mark_redis_down(self, error: StorageError) -> None:
         if self._down_until is None:
-            then = "requests are refused" if self._refuses else "this process counts for itself"
-            LOG.warning("Redis does not answer, %s until it does: %s", then, error.__cause__)
+            refused = self._refuse_without_redis
+            effect = "requests are refused" if refused else "this process counts by itself"
+            LOG.warning("Redis does not answer, %s until it does: %s", effect, error.__cause__)
         self._down_until = self._clock() + REDIS_RETRY_SECONDS
 
     def _mark_redis_up(self) -> None:
@@ -134,10 +135,10 @@ class Limiter:
 
 
 async def _hit(
-    limiter: SlidingWindowCounterRateLimiter, item: RateLimitItem, who: tuple[str, str]
+    limiter: SlidingWindowCounterRateLimiter, item: RateLimitItem, identifier: tuple[str, str]
 ) -> tuple[bool, RateLimitState]:
-    allowed = await limiter.hit(item, *who)
-    reset_at, remaining = await limiter.get_window_stats(item, *who)
+    allowed = await limiter.hit(item, *identifier)
+    reset_at, remaining = await limiter.get_window_stats(item, *identifier)
     left = max(0, min(item.amount, remaining)) if allowed else 0
     return allowed, RateLimitState(item.amount, left, max(0, ceil(reset_at - time())))
 
@@ -154,7 +155,7 @@ def _redis(url: str, timeout: float) -> RedisStorage:
             key_prefix="citewell",
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            # A request would wait for it; this process counts meanwhile.
+            # Requests would wait for retries; this process counts by itself instead.
             retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type]
         )
     except ImportError as error:

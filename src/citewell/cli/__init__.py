@@ -1,4 +1,4 @@
-"""The command line: `citewell`, and one module for each command."""
+"""The `citewell` command line, with one module per command."""
 
 import importlib
 import sys
@@ -8,30 +8,30 @@ import click
 
 COMMANDS = {
     "ingest": "Read a book and bring its index up to date.",
-    "ask": "Ask a question; the answer streams with its proof.",
+    "ask": "Ask a question; the answer streams with its citations.",
     "receipt": "Show the full record of an answer.",
-    "replay": "Check an answer again, against the book as it is now.",
-    "search": "Show the passages nearest to a question.",
-    "toc": "Show how the book is built: parts, chapters and sections.",
-    "books": "List the books, show what was noticed about one, or remove one.",
-    "export": "Write a book's index into one file.",
-    "import": "Take in a book from such a file.",
-    "index": "Move books between the data folder and a Qdrant server.",
+    "replay": "Check an answer again, against the current book.",
+    "search": "Show the passages most relevant to a question.",
+    "toc": "Show the table of contents: parts, chapters and sections.",
+    "books": "List the books, show the ingest report of one, or remove one.",
+    "export": "Export a book's index to one file.",
+    "import": "Import a book from an exported file.",
+    "index": "Copy books between the data folder and a Qdrant server.",
     "serve": "Serve the books over HTTP, with a chat page.",
-    "mcp": "Offer the books as tools to other agents, on standard input and output.",
-    "keys": "Make, list and revoke the keys that callers of the service show.",
-    "doctor": "Show what is configured, what works, and what to do about the rest.",
-    "db": "Show or upgrade the database of conversations.",
-    "answers": "List answers, and what the book does not support in them.",
-    "feedback": "List what readers think of answers.",
+    "mcp": "Serve the books as MCP tools on standard input and output.",
+    "keys": "Create, list and revoke API keys.",
+    "doctor": "Check the setup and say how to fix what does not work.",
+    "db": "Show or upgrade the database schema.",
+    "answers": "List answers with their unsupported claims.",
+    "feedback": "List readers' feedback on answers.",
 }
 
 
 class LazyGroup(click.Group):
-    """Loads a command's module only when that command is run, so that help is instant."""
+    """Loads a command's module only when that command runs, to keep `--help` fast."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Name the commands in the order a newcomer needs them."""
+        """Return the commands in the order a newcomer needs them."""
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
@@ -57,7 +57,7 @@ def group() -> None:
 
 
 def main(command: click.Command = group) -> None:
-    """Run the command line; what goes wrong on purpose is one sentence and exit code 1."""
+    """Run the command line; print expected errors in one sentence and exit with code 1."""
     from citewell.errors import CitewellError
 
     try:
@@ -65,8 +65,8 @@ def main(command: click.Command = group) -> None:
     except (CitewellError, PermissionError) as error:
         from citewell.cli.options import explain_error
 
-        said, advice = explain_error(error)
-        click.echo(f"citewell: {said}", err=True)
+        message, advice = explain_error(error)
+        click.echo(f"citewell: {message}", err=True)
         if advice:
             click.echo(f"          {advice}", err=True)
         sys.exit(1)

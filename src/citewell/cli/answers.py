@@ -18,30 +18,26 @@ from citewell.wiring import build_threads
 
 @click.command()
 @click.option(
-    "--state",
-    type=click.Choice(get_args(AnswerState)),
-    help="Only those in this state.",
+    "--state", type=click.Choice(get_args(AnswerState)), help="Only answers in this state."
 )
 @click.option("--flagged", is_flag=True, help="The same as --state flagged.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
 @data_option
 def command(state: AnswerState | None, flagged: bool, limit: int, data_dir: Path | None) -> None:
-    """List answers, the newest first, with what the book does not support in them."""
-    wanted: AnswerState | None = "flagged" if flagged else state
-    entries = asyncio.run(_read(settings_from(data_dir), wanted, limit))
+    """List answers, newest first, with the claims that the book does not support."""
+    entries = asyncio.run(_read(settings_from(data_dir), "flagged" if flagged else state, limit))
     console = Console()
     for entry in entries:
-        when = f"{entry.created_at:%Y-%m-%d %H:%M}"
         console.print(
             f"[bold]{escape(entry.question)}[/bold]\n"
-            f"  [dim]{entry.state}, {escape(entry.book)}, {when}, answer {entry.id} "
-            f"of conversation {entry.thread_id}[/dim]",
+            f"  [dim]{entry.state}, {escape(entry.book)}, {entry.created_at:%Y-%m-%d %H:%M}, "
+            f"answer {entry.id} of conversation {entry.thread_id}[/dim]",
             highlight=False,
             soft_wrap=True,
         )
         for claim in entry.unsupported:
-            said = escape(" ".join(claim.split()))
-            console.print(f"  not in the book: {said}", highlight=False, soft_wrap=True)
+            text = escape(" ".join(claim.split()))
+            console.print(f"  not in the book: {text}", highlight=False, soft_wrap=True)
     if not entries:
         click.echo("There are none.", err=True)
 

@@ -16,7 +16,7 @@ from citewell.cli.options import (
     parse_filters,
     settings_from,
 )
-from citewell.cli.terminal import WordWriter, print_indented
+from citewell.cli.terminal import WordWrapper, print_indented
 from citewell.domain import Answer, Question
 from citewell.errors import BadRequest
 from citewell.events import NOTICES, Done, Sentence
@@ -24,7 +24,7 @@ from citewell.settings import Settings
 from citewell.text.plain_text import plain
 from citewell.wiring import wire_services
 
-MAX_LENGTH = 1000
+MAX_QUESTION_LENGTH = 1000
 
 
 @click.command()
@@ -35,12 +35,12 @@ MAX_LENGTH = 1000
 @click.option(
     "--selection",
     type=click.File(encoding="utf-8", errors="replace"),
-    help="The same, from a file; - is standard input.",
+    help="Answer from the text in this file alone; - is standard input.",
 )
 @filter_option
 @book_option
 @data_option
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: PLR0913 - one parameter per option
     question: str,
     *,
     thread: str | None,
@@ -51,14 +51,15 @@ def command(  # noqa: PLR0913 - one for each option
     book: str | None,
     data_dir: Path | None,
 ) -> None:
-    """Ask QUESTION about the book; sentences appear as they are proven, then their sources."""
+    """Ask QUESTION about the book; verified sentences stream first, then their sources."""
     question = question.strip()
-    if not question or len(question) > MAX_LENGTH:
-        raise BadRequest(f"A question has 1 to {MAX_LENGTH} characters; this has {len(question)}.")
+    if not question or len(question) > MAX_QUESTION_LENGTH:
+        raise BadRequest(
+            f"A question has 1 to {MAX_QUESTION_LENGTH} characters; this has {len(question)}."
+        )
     if selected is not None and selection is not None:
         raise click.UsageError("Give --selected or --selection, not both.")
-    settings = settings_from(data_dir)
-    asked = Question(
+    request = Question(
         text=question,
         book=book,
         thread_id=thread,
@@ -66,21 +67,21 @@ def command(  # noqa: PLR0913 - one for each option
         filters=parse_filters(filters),
         selected_text=selection.read() if selection else selected,
     )
-    asyncio.run(_ask(settings, asked))
+    asyncio.run(_print_answer(settings_from(data_dir), request))
 
 
-async def _ask(settings: Settings, question: Question) -> None:
+async def _print_answer(settings: Settings, question: Question) -> None:
     console = Console()
-    answering = WordWriter(console)
+    writer = WordWrapper(console)
     async with wire_services(settings, on_status=Console(stderr=True).print) as services:
         answer: Answer | None = None
         async for event in services.answerer.answer(question):
             if isinstance(event, Sentence):
-                answering.write(event.text)
+                writer.write(event.text)
             elif isinstance(event, Done):
                 answer = event.answer
     assert answer is not None, "the pipeline ended without `Done`"
-    if not answer.claims:  # of a refusal nothing was streamed
+    if not answer.claims:  # a refusal is not streamed
         console.print(escape(answer.text), highlight=False)
     else:
         console.print()
@@ -88,11 +89,11 @@ async def _ask(settings: Settings, question: Question) -> None:
             _print_sources(console, answer)
     for notice in answer.notices:
         console.print(f"\n{NOTICES[notice]}", highlight=False)
-    sure = f"confidence {answer.confidence.level}, " if answer.confidence.should_answer else ""
+    level = f"confidence {answer.confidence.level}, " if answer.confidence.should_answer else ""
     console.print(
-        f"\n[dim]{sure}{answer.timings.total_ms:.0f} ms\n"
+        f"\n[dim]{level}{answer.timings.total_ms:.0f} ms\n"
         f"follow up with --thread {answer.thread_id}\n"
-        f"its record: citewell receipt {answer.id}[/dim]",
+        f"full record: citewell receipt {answer.id}[/dim]",
         highlight=False,
         soft_wrap=True,
     )
@@ -104,9 +105,9 @@ def _print_sources(console: Console, answer: Answer) -> None:
     for number, group in groupby(by_number, key=lambda citation: citation.number):
         citations = list(group)
         first = citations[0]
-        place = " › ".join(dict.fromkeys((first.chapter, first.section)))
-        console.print(f"  [bold]\\[{number}][/bold] {escape(place)}", highlight=False)
+        path = " › ".join(dict.fromkeys((first.chapter, first.section)))
+        console.print(f"  [bold]\\[{number}][/bold] {escape(path)}", highlight=False)
         for quote in dict.fromkeys(plain(citation.quote) for citation in citations):
             print_indented(console, f"“{quote}”", indent=6, style="italic")
-        address = first.url or "the text you gave; it is not in the book"
-        console.print(f"      {escape(address)}", style="dim", highlight=False, soft_wrap=True)
+        url = first.url or "the text you gave; it is not in the book"
+        console.print(f"      {escape(url)}", style="dim", highlight=False, soft_wrap=True)

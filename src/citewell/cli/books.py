@@ -16,8 +16,8 @@ from citewell.settings import Settings
 from citewell.wiring import books_folder, build_index_server, build_library
 
 
-class BookLine(BaseModel):
-    """One book, as `citewell books --json` gives it."""
+class BookRow(BaseModel):
+    """One book in the output of `citewell books --json`."""
 
     book: str
     title: str
@@ -29,27 +29,27 @@ class BookLine(BaseModel):
     embedder: str
     created_at: str
     bytes: int
-    """What it takes on this host; nothing, where it is only on the server."""
+    """Disk space on this host; 0 if the book is only on the server."""
 
 
 @click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print them for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @data_option
 @click.pass_context
 def command(context: click.Context, as_json: bool, data_dir: Path | None) -> None:
     """List the books of the data folder."""
     context.obj = settings_from(data_dir)
     if context.invoked_subcommand is None:
-        _list(context.obj, as_json)
+        _list_books(context.obj, as_json)
 
 
 @command.command()
 @click.argument("name")
 @click.pass_obj
 def remove(settings: Settings, name: str) -> None:
-    """Delete the index of the book NAME: every revision and vector of it.
+    """Delete the index of the book NAME, with all its revisions and vectors.
 
-    Its source is not touched. Conversations about it stay; they belong to those who had them.
+    Its source files and the conversations about it are kept.
     """
     folder = books_folder(settings)
     if server := build_index_server(settings):
@@ -63,74 +63,74 @@ def remove(settings: Settings, name: str) -> None:
         if not (folder / Path(name).name).is_dir():
             build_library(settings).find(name)
         freed = remove_book(folder, name)
-    click.echo(f"Removed {name!r}: {freed / 1e6:.1f} MB are free again.", err=True)
+    click.echo(f"Removed {name!r}; freed {freed / 1e6:.1f} MB.", err=True)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print it for machines.")
-@click.option("--verbose", is_flag=True, help="Print all of it, not only the first few of a kind.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--verbose", is_flag=True, help="Print every entry, not only the first few per kind.")
 @click.pass_obj
 def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
-    """Show what was noticed when the book NAME was last ingested."""
+    """Show the report of the last ingest of the book NAME."""
     from citewell.ingest.report import parse_report, report_to_json
 
     library = build_library(settings)
     library.find(name)
-    said = library.report(name)
+    text = library.report(name)
     try:
-        found = parse_report(said.encode()) if said else None
+        parsed = parse_report(text.encode()) if text else None
     except (ValueError, KeyError, TypeError):
-        found = None
-    if found is None:
+        parsed = None
+    if parsed is None:
         raise IndexUnavailable(f"The index of {name!r} is damaged; ingest the book again.")
     if as_json:
-        click.echo(report_to_json(found))
+        click.echo(report_to_json(parsed))
     else:
-        print_report(found, Console(), verbose=verbose)
+        print_report(parsed, Console(), verbose=verbose)
 
 
-def _list(settings: Settings, as_json: bool) -> None:
+def _list_books(settings: Settings, as_json: bool) -> None:
     folder, library = books_folder(settings), build_library(settings)
-    lines = [BookLine(bytes=_size(folder / m.book), **_fields(m)) for m in library.books()]
+    rows = [BookRow(bytes=_disk_size(folder / m.book), **_fields(m)) for m in library.books()]
     if as_json:
-        click.echo(TypeAdapter(list[BookLine]).dump_json(lines, indent=1).decode())
+        click.echo(TypeAdapter(list[BookRow]).dump_json(rows, indent=1).decode())
         return
-    broken = [] if settings.index_url else _broken(folder, {line.book for line in lines})
+    unreadable = [] if settings.index_url else _unreadable_books(folder, {row.book for row in rows})
     console = Console()
-    for line in lines:
-        _print(line, console)
-    if not lines and not broken:
+    for row in rows:
+        _print_row(row, console)
+    if not rows and not unreadable:
         click.echo(f"No book has been ingested into {library.location} yet.", err=True)
-    for name in broken:
+    for name in unreadable:
         click.echo(f"{name}: damaged or of another version; ingest it again.", err=True)
-    sys.exit(1 if broken else 0)
+    sys.exit(1 if unreadable else 0)
 
 
-def _size(folder: Path) -> int:
+def _disk_size(folder: Path) -> int:
     from citewell.ingest.staging import size_on_disk
 
     return size_on_disk(folder) if folder.is_dir() else 0
 
 
 def _fields(manifest: object) -> dict[str, object]:
-    return {name: getattr(manifest, name) for name in BookLine.model_fields if name != "bytes"}
+    return {name: getattr(manifest, name) for name in BookRow.model_fields if name != "bytes"}
 
 
-def _broken(folder: Path, whole: set[str]) -> list[str]:
+def _unreadable_books(folder: Path, readable: set[str]) -> list[str]:
     books = (pointer.parent.name for pointer in sorted(folder.glob("*/current")))
-    return [name for name in books if name not in whole]
+    return [name for name in books if name not in readable]
 
 
-def _print(line: BookLine, console: Console) -> None:
-    when = line.created_at[:16].replace("T", " ")
+def _print_row(row: BookRow, console: Console) -> None:
+    created = row.created_at[:16].replace("T", " ")
     for text, style in (
-        (f"{line.book}: {line.title}", "bold"),
+        (f"{row.book}: {row.title}", "bold"),
         (
-            f"  {line.kind}, {line.pages:,} pages, {line.chunks:,} chunks, {line.tokens:,} tokens, "
-            f"{line.bytes / 1e6:.1f} MB",
+            f"  {row.kind}, {row.pages:,} pages, {row.chunks:,} chunks, {row.tokens:,} tokens, "
+            f"{row.bytes / 1e6:.1f} MB",
             "",
         ),
-        (f"  revision {line.revision} by {line.embedder}, {when}", "dim"),
+        (f"  revision {row.revision} by {row.embedder}, {created}", "dim"),
     ):
         console.print(Text(text, style=style), soft_wrap=True)

@@ -12,13 +12,13 @@ from citewell.wiring import build_databases
 
 @click.group()
 def command() -> None:
-    """Look after the tables in the database; the service migrates them when it starts."""
+    """Manage the database schema; the service also upgrades it at startup."""
 
 
 @command.command()
 @data_option
 def upgrade(data_dir: Path | None) -> None:
-    """Bring the tables up to date."""
+    """Upgrade the schema to the newest revision."""
     settings = settings_from(data_dir)
     asyncio.run(upgrade_all(settings))
     click.echo(asyncio.run(_current(settings)))
@@ -27,12 +27,12 @@ def upgrade(data_dir: Path | None) -> None:
 @command.command()
 @data_option
 def current(data_dir: Path | None) -> None:
-    """Show how far the tables have been migrated."""
+    """Show the schema revision of each database."""
     click.echo(asyncio.run(_current(settings_from(data_dir))))
 
 
 async def upgrade_all(settings: Settings) -> None:
-    """Bring every database up to date."""
+    """Upgrade the schema of every database."""
     from citewell.storage.migrate import upgrade
 
     for database in build_databases(settings):
@@ -45,7 +45,7 @@ async def _current(settings: Settings) -> str:
     lines = []
     for database in build_databases(settings):
         revision = await current_revision(database)
-        newest = revision == REVISIONS[-1]
-        more = " (the newest)" if newest else f"; the newest is {REVISIONS[-1]}"
-        lines.append(f"{database}: schema {revision or 'none'}{more}")
+        is_newest = revision == REVISIONS[-1]
+        note = " (the newest)" if is_newest else f"; the newest is {REVISIONS[-1]}"
+        lines.append(f"{database}: schema {revision or 'none'}{note}")
     return "\n".join(lines)

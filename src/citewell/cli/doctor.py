@@ -21,15 +21,15 @@ from citewell.errors import BadSettings, CitewellError
 from citewell.settings import Settings
 from citewell.version import __version__
 
-LOW_SPACE = 500_000_000
+MIN_FREE_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
+class CheckResult:
+    """The result of one check."""
 
     name: str
-    fine: bool
+    passed: bool
     detail: str
     advice: str = ""
 
@@ -37,175 +37,177 @@ class Finding:
 @click.command()
 @data_option
 def command(data_dir: Path | None) -> None:
-    """Show what is configured, what works, and what to do about the rest."""
-    settings = settings_from(data_dir)
+    """Check the setup and say how to fix what does not work."""
     console = Console()
-    troubled = False
-    for finding in run_checks(settings):
-        mark = "[green]ok[/green]  " if finding.fine else "[red]no[/red]  "
-        said = f"{mark}[bold]{finding.name}[/bold]: {escape(finding.detail)}"
-        console.print(said, highlight=False, soft_wrap=True)
-        if finding.advice and not finding.fine:
-            console.print(f"      {escape(finding.advice)}", highlight=False, soft_wrap=True)
-        troubled = troubled or not finding.fine
-    sys.exit(1 if troubled else 0)
+    failed = False
+    for result in run_checks(settings_from(data_dir)):
+        mark = "[green]ok[/green]  " if result.passed else "[red]no[/red]  "
+        line = f"{mark}[bold]{result.name}[/bold]: {escape(result.detail)}"
+        console.print(line, highlight=False, soft_wrap=True)
+        if result.advice and not result.passed:
+            console.print(f"      {escape(result.advice)}", highlight=False, soft_wrap=True)
+        failed = failed or not result.passed
+    sys.exit(1 if failed else 0)
 
 
-def run_checks(settings: Settings) -> Iterator[Finding]:
-    """Look at everything Citewell depends on."""
-    yield Finding("version", True, f"Citewell {__version__}, Python {platform.python_version()}")
-    yield _data_folder(settings)
-    if (older := _unread_folder(settings)) is not None:
-        yield older
-    yield _run_check("embedder", lambda: _embedder(settings))
-    yield _run_check("reader", _reader)
-    yield _run_check("confidence", lambda: _confidence(settings))
-    yield _run_check("books", lambda: _books(settings))
-    yield _run_check("conversations", lambda: _store(settings))
-    yield _run_check("model", lambda: _model(settings))
+def run_checks(settings: Settings) -> Iterator[CheckResult]:
+    """Check everything that Citewell depends on."""
+    yield CheckResult(
+        "version", True, f"Citewell {__version__}, Python {platform.python_version()}"
+    )
+    yield _check_data_folder(settings)
+    if (other := _check_other_data_folder(settings)) is not None:
+        yield other
+    yield _run_check("embedder", lambda: _check_embedder(settings))
+    yield _run_check("reader", _check_cross_encoder)
+    yield _run_check("confidence", lambda: _check_calibration(settings))
+    yield _run_check("books", lambda: _check_books(settings))
+    yield _run_check("conversations", lambda: _check_database(settings))
+    yield _run_check("model", lambda: _check_models(settings))
     sdk = importlib.metadata.version("openai-agents")
-    yield Finding("agents sdk", True, f"openai-agents {sdk}, tracing off")
+    yield CheckResult("agents sdk", True, f"openai-agents {sdk}, tracing off")
 
 
-def _run_check(name: str, look: Callable[[], str]) -> Finding:
+def _run_check(name: str, check: Callable[[], str]) -> CheckResult:
     try:
-        return Finding(name, True, look())
+        return CheckResult(name, True, check())
     except (CitewellError, PermissionError) as error:
-        return Finding(name, False, *explain_error(error))
+        return CheckResult(name, False, *explain_error(error))
 
 
-def _data_folder(settings: Settings) -> Finding:
+def _check_data_folder(settings: Settings) -> CheckResult:
     folder = settings.data_dir.expanduser()
-    existing = next(p for p in (folder, *folder.absolute().parents) if _is_there(p))
+    existing = next(p for p in (folder, *folder.absolute().parents) if _exists(p))
     if not existing.is_dir() or not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
-        return Finding(
+        return CheckResult(
             "data folder", False, f"{folder} cannot be written", "Set CITEWELL_DATA_DIR elsewhere."
         )
     free = shutil.disk_usage(existing).free
-    said = f"{folder} ({free / 1e9:.1f} GB free)"
-    return Finding("data folder", free > LOW_SPACE, said, "Free some space: 0.5 GB are needed.")
+    detail = f"{folder} ({free / 1e9:.1f} GB free)"
+    enough = free > MIN_FREE_BYTES
+    return CheckResult("data folder", enough, detail, "Free some space: 0.5 GB are needed.")
 
 
-def _unread_folder(settings: Settings) -> Finding | None:
-    """Return what to do with a data folder that lies beside the one in use, under another name."""
+def _check_other_data_folder(settings: Settings) -> CheckResult | None:
+    """Report an unused data folder beside a configured one that has no database yet."""
     from citewell.wiring import THREADS
 
     folder = settings.data_dir.expanduser().absolute()
-    if (folder / THREADS).exists() or not _is_there(folder.parent):
+    if (folder / THREADS).exists() or not _exists(folder.parent):
         return None
-    for found in sorted(folder.parent.glob(f"*/{THREADS}")):
-        advice = f"Ingest your books again and delete it, or set CITEWELL_DATA_DIR={found.parent}."
-        return Finding("other data folder", False, f"{found.parent} is not read", advice)
+    for database in sorted(folder.parent.glob(f"*/{THREADS}")):
+        other = database.parent
+        advice = f"Ingest your books again and delete it, or set CITEWELL_DATA_DIR={other}."
+        return CheckResult("other data folder", False, f"{other} is not read", advice)
     return None
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a folder above it cannot be read
+    except OSError:  # a parent folder is not readable
         return False
 
 
-def _embedder(settings: Settings) -> str:
+def _check_embedder(settings: Settings) -> str:
     from citewell.models.embedder import check_prepared
     from citewell.wiring import build_embedder
 
     embedder = build_embedder(settings)
-    begun = perf_counter()
+    start = perf_counter()
+    dimensions = len(embedder.embed_query("ready"))
+    elapsed_ms = 1000 * (perf_counter() - start)
     if settings.embedder == "embedded":
-        width = len(embedder.embed_query("ready"))
-        checked = check_prepared(settings.data_dir.expanduser() / "models")
-        weights = "checked" if checked else "not checked: an earlier version prepared them"
-        return f"{embedder.id}, {width} wide, weights {weights}"
-    width = len(embedder.embed_query("ready"))
-    took = 1000 * (perf_counter() - begun)
-    return f"{embedder.id}, {width} wide{_address(settings)}, answered in {took:.0f} ms"
+        verified = check_prepared(settings.data_dir.expanduser() / "models")
+        weights = "verified" if verified else "not verified: an earlier version prepared them"
+        return f"{embedder.id}, {dimensions} dimensions, weights {weights}"
+    host = _embedding_host(settings)
+    return f"{embedder.id}, {dimensions} dimensions{host}, answered in {elapsed_ms:.0f} ms"
 
 
-def _address(settings: Settings) -> str:
-    """Return where the embedder is, without what else the address may hold."""
-    served = settings.embedder.startswith(("openai/", "litellm/"))
+def _embedding_host(settings: Settings) -> str:
+    """Return the embedder's host, without credentials or path."""
+    remote = settings.embedder.startswith(("openai/", "litellm/"))
     host = urlsplit(settings.embedding.base_url or "").netloc.rpartition("@")[2]
-    return f" at {host}" if served and host else ""
+    return f" at {host}" if remote and host else ""
 
 
-def _confidence(settings: Settings) -> str:
+def _check_calibration(settings: Settings) -> str:
     from citewell.wiring import build_calibration, build_embedder
 
     embedder = build_embedder(settings).id
     if build_calibration(settings, embedder).fitted:
         return f"calibrated for {embedder}"
     return (
-        f"not calibrated for {embedder}: scores are only roughly probabilities; "
-        "training/fit_calibration.py fits them"
+        f"not calibrated for {embedder}: scores only approximate probabilities; "
+        "training/fit_calibration.py calibrates them"
     )
 
 
-def _reader() -> str:
+def _check_cross_encoder() -> str:
     from citewell.models.cross_encoder import CrossEncoder
 
-    reader = CrossEncoder()
-    reader.score("ready?", ["ready"])
-    return f"{reader.id}, weights checked"
+    cross_encoder = CrossEncoder()
+    cross_encoder.score("ready?", ["ready"])
+    return f"{cross_encoder.id}, weights verified"
 
 
-def _books(settings: Settings) -> str:
+def _check_books(settings: Settings) -> str:
     from citewell.wiring import books_folder, build_library
 
     library = build_library(settings)
     try:
         manifests = library.books()
-        # Also what is not listed since its index cannot be read.
-        kept = [] if settings.index_url else _kept_in(books_folder(settings))
-        for book in dict.fromkeys([*(manifest.book for manifest in manifests), *kept]):
+        # `books()` leaves out those whose manifest cannot be read.
+        on_disk = [] if settings.index_url else sorted(books_folder(settings).glob("*/current"))
+        names = [
+            *(manifest.book for manifest in manifests),
+            *(file.parent.name for file in on_disk),
+        ]
+        for book in dict.fromkeys(names):
             library.open(book)
     finally:
         library.close()
-    listed = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
-    said = "; ".join(listed) or "none yet; run `citewell ingest PATH`"
-    return f"on {library.location}: {said}" if settings.index_url else said
+    books = (f"{m.book} ({m.pages} pages, {m.chunks} chunks, {m.kind})" for m in manifests)
+    detail = "; ".join(books) or "none yet; run `citewell ingest PATH`"
+    return f"on {library.location}: {detail}" if settings.index_url else detail
 
 
-def _kept_in(folder: Path) -> list[str]:
-    books = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [book.name for book in books if (book / "current").exists()]
-
-
-def _model(settings: Settings) -> str:
-    """Ask each model of the list for a word."""
+def _check_models(settings: Settings) -> str:
+    """Send a short prompt to each configured model."""
     from citewell.answer.llm import ask_once
     from citewell.answer.models import AnswerModel, build_model_chain
     from citewell.retrieve.rerank import SentenceReranker
     from citewell.wiring import build_reranker
 
     evidence = SentenceReranker(build_reranker(settings))
-    writers = build_model_chain(settings.model, evidence, settings.llm)
+    chain = build_model_chain(settings.model, evidence, settings.llm)
 
-    async def look(writer: AnswerModel) -> str:
-        if writer.options is None:
-            return f"{writer.name}, quotes the book"
-        begun = perf_counter()
-        await ask_once(writer, writers.budget(), "Reply with one word.", "Are you ready?")
-        took = 1000 * (perf_counter() - begun)
-        tools = "calls tools" if writer.tools else "gets one prompt"
-        return f"{writer.name}, {tools}, answered in {took:.0f} ms"
+    async def check(model: AnswerModel) -> str:
+        if model.options is None:
+            return f"{model.name}, quotes the book"
+        start = perf_counter()
+        await ask_once(model, chain.budget(), "Reply with one word.", "Are you ready?")
+        elapsed_ms = 1000 * (perf_counter() - start)
+        tools = "calls tools" if model.tools else "gets one prompt"
+        return f"{model.name}, {tools}, answered in {elapsed_ms:.0f} ms"
 
-    async def look_at_all() -> str:
+    async def check_chain() -> str:
         try:
-            said = "; then ".join([await look(writer) for writer in writers.models])
+            detail = "; then ".join([await check(model) for model in chain.models])
         finally:
-            await writers.close()
-        if writers.missing:
-            raise BadSettings(f"{' '.join(writers.missing)} What can answer: {said}.")
-        return said
+            await chain.close()
+        if chain.missing:
+            raise BadSettings(f"{' '.join(chain.missing)} Available: {detail}.")
+        return detail
 
-    return asyncio.run(look_at_all())
+    return asyncio.run(check_chain())
 
 
-def _store(settings: Settings) -> str:
+def _check_database(settings: Settings) -> str:
     from citewell.wiring import build_databases, build_threads, check_space
 
-    async def look() -> str:
+    async def check() -> str:
         threads = build_threads(settings)
         try:
             await threads.open()
@@ -215,6 +217,6 @@ def _store(settings: Settings) -> str:
             await threads.close()
         return str(threads.database)
 
-    said = asyncio.run(look())
+    detail = asyncio.run(check())
     check_space(settings)
-    return said
+    return detail

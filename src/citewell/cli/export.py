@@ -17,9 +17,9 @@ from citewell.wiring import books_folder, build_embedder, build_index_server, bu
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @data_option
 def command(book: str, file: Path, force: bool, data_dir: Path | None) -> None:
-    """Write the index of BOOK, with its text and vectors, into FILE.
+    """Write the index of BOOK, with its text and vectors, to FILE.
 
-    `citewell import` takes it in elsewhere without embedding anything. FILE holds the book's text.
+    `citewell import` loads it elsewhere without embedding anything.
     """
     from citewell.ingest.bundle import export_book
 

@@ -15,26 +15,26 @@ from citewell.conversation import FeedbackEntry, ReaderVerdict
 from citewell.settings import Settings
 from citewell.wiring import build_feedback, build_threads
 
-ID_WIDTH = 36
+UUID_LENGTH = 36
 
 
 @click.command()
 @click.option("--verdict", type=click.Choice(get_args(ReaderVerdict)), help="Only this verdict.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
-@click.option("--json", "as_json", is_flag=True, help="Print it for machines, as the service does.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as the HTTP API returns it.")
 @data_option
 def command(
     verdict: ReaderVerdict | None, limit: int, as_json: bool, data_dir: Path | None
 ) -> None:
-    """List what readers think of answers, the newest first."""
+    """List readers' feedback on answers, newest first."""
     entries = asyncio.run(_read(settings_from(data_dir), verdict, limit))
     if as_json:
         from pydantic import TypeAdapter
 
-        from citewell.api.routes.feedback import ListedFeedback, feedback_to_wire
+        from citewell.api.routes.feedback import FeedbackItem, feedback_to_wire
 
-        lines = [feedback_to_wire(entry) for entry in entries]
-        click.echo(TypeAdapter(list[ListedFeedback]).dump_json(lines, indent=1).decode())
+        items = [feedback_to_wire(entry) for entry in entries]
+        click.echo(TypeAdapter(list[FeedbackItem]).dump_json(items, indent=1).decode())
     elif entries:
         Console().print(_table(entries))
     else:
@@ -54,19 +54,17 @@ async def _read(
 
 def _table(entries: Sequence[FeedbackEntry]) -> Table:
     table = Table("when", "verdict", "question", "why")
-    table.add_column(
-        "answer", no_wrap=True, min_width=ID_WIDTH
-    )  # `citewell receipt` needs all of it
+    # `citewell receipt` needs the whole id.
+    table.add_column("answer", no_wrap=True, min_width=UUID_LENGTH)
     for entry in entries:
-        given = entry.feedback
-        why = ": ".join(said for said in (given.reason, given.comment) if said)
+        feedback = entry.feedback
         cells = (
-            f"{given.created_at:%Y-%m-%d %H:%M}",
-            given.verdict,
+            f"{feedback.created_at:%Y-%m-%d %H:%M}",
+            feedback.verdict,
             entry.question,
-            why,
-            given.answer_id,
+            ": ".join(filter(None, (feedback.reason, feedback.comment))),
+            feedback.answer_id,
         )
-        # As plain text: readers write brackets too.
+        # `Text`, because brackets in a string are read as markup.
         table.add_row(*(Text(cell) for cell in cells))
     return table

@@ -15,9 +15,9 @@ from citewell.wiring import books_folder, build_embedder, build_index_server
 @click.argument("file", type=click.Path(path_type=Path))
 @data_option
 def command(file: Path, data_dir: Path | None) -> None:
-    """Take in the book that `citewell export` wrote into FILE; one of the same name is replaced.
+    """Import the book in FILE, written by `citewell export`; replace one of the same name.
 
-    Every checksum is compared first. If FILE cannot be used, nothing is changed.
+    Every checksum is verified first. If FILE is damaged, nothing is changed.
     """
     from citewell.ingest.bundle import import_book
 

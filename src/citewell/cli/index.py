@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Move books between the data folder and a Qdrant server (CITEWELL_INDEX_URL)."""
+    """Copy books between the data folder and a Qdrant server (CITEWELL_INDEX_URL)."""
 
 
 @command.command()
@@ -25,14 +25,14 @@ def command() -> None:
     "--to",
     type=click.Choice(["server", "embedded"]),
     required=True,
-    help="Where to: the server, or the data folder with the embedded engine.",
+    help="The destination: the server, or the embedded engine in the data folder.",
 )
 @data_option
 def migrate(books: tuple[str, ...], to: str, data_dir: Path | None) -> None:
-    """Copy BOOKS, or all there are, and compare what arrived with what was sent.
+    """Copy BOOKS, or all books, and verify the checksum of each copy.
 
-    Nothing is embedded again. What was there stays where it was; a book that is the same in both
-    places is not copied. Readers keep what they have until a book is complete.
+    Nothing is embedded again. The source is kept, and a book that is identical in both places is
+    not copied. Readers see the previous revision until a copy is complete.
     """
     from citewell.ingest.sync import pull_book, push_book
 
@@ -40,25 +40,25 @@ def migrate(books: tuple[str, ...], to: str, data_dir: Path | None) -> None:
     server = build_index_server(settings)
     if server is None:
         raise BadSettings(
-            "CITEWELL_INDEX_URL is not set: there is no server to move books to or from."
+            "CITEWELL_INDEX_URL is not set: there is no server to copy books to or from."
         )
     embedder = build_embedder(settings).id
     library = books_folder(settings)
     try:
-        for name in books or _all(settings, server, to):
+        for name in books or _book_names(settings, server, to):
             if to == "server":
-                moved = push_book(library, name, server)
+                copied = push_book(library, name, server)
             else:
-                moved = pull_book(server, library, name, embedder)
+                copied = pull_book(server, library, name, embedder)
             click.echo(
-                f"{moved.book}: revision {moved.revision}, {moved.passages:,} passages, "
-                f"checksum {moved.checksum[:16]} on both sides."
+                f"{copied.book}: revision {copied.revision}, {copied.passages:,} passages, "
+                f"checksum {copied.checksum[:16]} on both sides."
             )
     finally:
         server.close()
 
 
-def _all(settings: Settings, server: "QdrantServer", to: str) -> list[str]:
+def _book_names(settings: Settings, server: "QdrantServer", to: str) -> list[str]:
     from citewell.index.qdrant_server import RevisionCatalog
 
     if to == "embedded":

@@ -12,7 +12,7 @@ from rich.console import Console
 from watchfiles import DefaultFilter, watch
 
 from citewell.cli.options import book_option, data_option, settings_from
-from citewell.cli.terminal import print_report
+from citewell.cli.terminal import print_line, print_report
 from citewell.errors import CitewellError
 from citewell.ingest.detect import FORMAT_NAMES, detect_format, list_source_files
 from citewell.ports import Embedder
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 EXIT_PARTIAL = 3
-"""Exit code of an ingest that had to leave pages out."""
+"""Exit code of an ingest that skipped pages because of errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestArguments:
-    """What to ingest, and how."""
+    """What to ingest and how."""
 
     path: Path
     book: str | None
@@ -46,7 +46,7 @@ class IngestArguments:
     "--format",
     "kind",
     metavar="KIND",
-    help=f"Format of the book, where Citewell takes it for another: {', '.join(FORMAT_NAMES)}.",
+    help=f"Format of the book, if it is not detected correctly: {', '.join(FORMAT_NAMES)}.",
 )
 @click.option("--locale", help="Language of a Docusaurus site (CITEWELL_INGEST__LOCALE).")
 @click.option(
@@ -57,14 +57,14 @@ class IngestArguments:
     "allow",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="A folder beside the book that its pages may also lie in; repeated for several"
+    help="A folder outside the book that may also contain its pages; may be repeated"
     " (CITEWELL_INGEST__ALLOW).",
 )
-@click.option("--watch", is_flag=True, help="Go on: ingest again whenever the book changes.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report for machines.")
-@click.option("--verbose", is_flag=True, help="Print all that was noticed, not only the first few.")
+@click.option("--watch", is_flag=True, help="Keep running; ingest again when the book changes.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--verbose", is_flag=True, help="Print every entry, not only the first few per kind.")
 @data_option
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: PLR0913 - one parameter per option
     *,
     path: Path,
     book: str | None,
@@ -79,23 +79,21 @@ def command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Read the book at PATH and bring its index up to date.
 
-    Only what changed is embedded. Readers keep the old index until the new one is complete. The
-    exit code is 0, or 3 if pages had to be left out. Ctrl-C loses nothing: what is embedded is
-    kept, and the next ingest goes on from there.
+    Only changes are embedded. Readers use the old index until the new one is complete. The exit
+    code is 0, or 3 if pages were skipped because of errors. Ctrl-C is safe: finished embeddings
+    are kept, and the next ingest resumes from there.
     """
     console = Console(stderr=True)
     settings = settings_from(data_dir)
-    given = {"locale": locale, "version": docs_version, "allow": allow or None}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    ingest = settings.ingest.model_copy(update=chosen)
+    options = {"locale": locale, "version": docs_version, "allow": allow or None}
+    overrides = {name: value for name, value in options.items() if value is not None}
+    ingest = settings.ingest.model_copy(update=overrides)
     settings = settings.model_copy(update={"ingest": ingest})
-    job = IngestArguments(path=path, book=book, kind=kind, settings=settings, verbose=verbose)
+    arguments = IngestArguments(path=path, book=book, kind=kind, settings=settings, verbose=verbose)
     if watch:
-        # Imported here: the others do without the library.
-
-        watch_book(job, console)
+        watch_book(arguments, console)
         return
-    report = run_ingest(job, console)
+    report = run_ingest(arguments, console)
     if as_json:
         from citewell.ingest.report import report_to_json
 
@@ -103,30 +101,30 @@ def command(  # noqa: PLR0913 - one for each option
     sys.exit(EXIT_PARTIAL if report.failed else 0)
 
 
-def run_ingest(job: IngestArguments, console: Console) -> "IngestReport":
+def run_ingest(arguments: IngestArguments, console: Console) -> "IngestReport":
     """Ingest with a progress bar, and print the report."""
-    # Before the model is loaded: what is no book should be said at once.
-    found = detect_format(job.path, job.kind).kind
-    more = "" if job.kind else " (--format reads it as another)"
-    console.print(f"Reading {job.path} as {found}{more}.", markup=False, soft_wrap=True)
-    embedder = build_embedder(job.settings, on_status=console.print)
-    report = ingest_once(job, found, embedder, console)
-    print_report(report, console, verbose=job.verbose)
+    # Before the model is loaded, so that a path without a book fails at once.
+    kind = detect_format(arguments.path, arguments.kind).kind
+    hint = "" if arguments.kind else " (--format chooses another)"
+    console.print(f"Reading {arguments.path} as {kind}{hint}.", markup=False, soft_wrap=True)
+    embedder = build_embedder(arguments.settings, on_status=console.print)
+    report = _ingest(arguments, kind, embedder, console)
+    print_report(report, console, verbose=arguments.verbose)
     return report
 
 
-def ingest_once(
-    job: IngestArguments, kind: str, embedder: Embedder, console: Console
+def _ingest(
+    arguments: IngestArguments, kind: str, embedder: Embedder, console: Console
 ) -> "IngestReport":
-    """Ingest with a progress bar."""
-    with _progress(console) as progress:
+    path, book = arguments.path, arguments.book
+    with _progress_bar(console) as progress:
         return ingest_book(
-            job.settings, job.path, embedder, book=job.book, kind=kind, progress=progress
+            arguments.settings, path, embedder, book=book, kind=kind, progress=progress
         )
 
 
 @contextmanager
-def _progress(console: Console) -> "Iterator[Progress]":
+def _progress_bar(console: Console) -> "Iterator[Progress]":
     from rich.progress import (
         BarColumn,
         Progress,
@@ -135,7 +133,7 @@ def _progress(console: Console) -> "Iterator[Progress]":
         TimeRemainingColumn,
     )
 
-    names = {"read": "Reading pages", "embed": "Embedding", "write": "Writing the index"}
+    stages = {"read": "Reading pages", "embed": "Embedding", "write": "Writing the index"}
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -145,73 +143,71 @@ def _progress(console: Console) -> "Iterator[Progress]":
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        tasks = {"read": bar.add_task(names["read"], total=None)}
+        tasks = {"read": bar.add_task(stages["read"], total=None)}
 
         def show(stage: str, done: int, total: int) -> None:
-            # A task of its own for each: how long reading took says nothing about embedding.
+            # One task per stage: the time that reading took does not predict embedding.
             if stage not in tasks:
                 for task in tasks.values():
                     bar.update(task, visible=False)
-                tasks[stage] = bar.add_task(names[stage], total=total or 1)
+                tasks[stage] = bar.add_task(stages[stage], total=total or 1)
             bar.update(tasks[stage], completed=done, total=total or 1)
 
         yield show
 
 
 DEBOUNCE_MS = 800
-"""Milliseconds in which changes are gathered: an editor writes a page in several steps."""
+"""Milliseconds to collect changes: an editor saves a page in several steps."""
 FIRST_CHECK_MS = 1000
-"""Milliseconds after which it is looked whether the book changed before it was watched."""
+"""Milliseconds until the first check for changes made before watching began."""
 
 
-def watch_book(job: IngestArguments, console: Console) -> None:
-    """Ingest, and again whenever the book changes, until Ctrl-C."""
-    embedder = build_embedder(job.settings, on_status=console.print)
+def watch_book(arguments: IngestArguments, console: Console) -> None:
+    """Ingest now and whenever the book changes, until Ctrl-C."""
+    embedder = build_embedder(arguments.settings, on_status=console.print)
     try:
-        # A path that holds no book at all ends it: there is nothing to watch.
-        detect_format(job.path, job.kind)
-        said = _try(job, embedder, console, None)
-        _say(console, f"Watching {job.path} (Ctrl-C to stop).")
-        for _ in _changes(job):
-            said = _try(job, embedder, console, said)
+        # Raises if there is no book at the path, since there is nothing to watch.
+        detect_format(arguments.path, arguments.kind)
+        last_error = _ingest_and_report(arguments, embedder, console, None)
+        print_line(console, f"Watching {arguments.path} (Ctrl-C to stop).")
+        for _ in _wait_for_changes(arguments):
+            last_error = _ingest_and_report(arguments, embedder, console, last_error)
     except KeyboardInterrupt:
-        _say(console, "Stopped watching; the index is as of the last report.")
+        print_line(console, "Stopped watching; the index is as of the last report.")
 
 
-def _changes(job: IngestArguments) -> Iterator[None]:
-    """Come back whenever files of the book changed, and once soon after the beginning."""
-    root = job.path if job.path.is_dir() else job.path.parent
-    files = list_source_files(detect_format(job.path, job.kind), job.path, job.settings.ingest)
-    # A site's configuration or pages may lie beside the folder that was named.
+def _wait_for_changes(arguments: IngestArguments) -> Iterator[None]:
+    """Yield whenever files of the book changed, and once soon after the start."""
+    path, settings = arguments.path, arguments.settings
+    root = path if path.is_dir() else path.parent
+    files = list_source_files(detect_format(path, arguments.kind), path, settings.ingest)
+    # A site's configuration or pages may be outside the given folder.
     folders = {root.resolve(), *(f.path.resolve().parent for f in files if f.path.exists())}
     outermost = [f for f in folders if not any(other in f.parents for other in folders)]
-    ignored = DefaultFilter(ignore_paths=[job.settings.data_dir.expanduser().resolve()])
-    looked = False
-    for changed in watch(
+    first = True
+    for changes in watch(
         *outermost,
-        watch_filter=ignored,
+        watch_filter=DefaultFilter(ignore_paths=[settings.data_dir.expanduser().resolve()]),
         debounce=DEBOUNCE_MS,
         rust_timeout=FIRST_CHECK_MS,
         yield_on_timeout=True,
     ):
-        if changed or not looked:
-            looked = True
+        if changes or first:
+            first = False
             yield
 
 
-def _try(job: IngestArguments, embedder: Embedder, console: Console, before: str | None) -> str:
-    """Ingest once; what goes wrong is said, once, and is no reason to stop."""
+def _ingest_and_report(
+    arguments: IngestArguments, embedder: Embedder, console: Console, last_error: str | None
+) -> str:
+    """Ingest once and return the error, or an empty string; print an error only when it is new."""
     try:
-        kind = detect_format(job.path, job.kind).kind
-        report = ingest_once(job, kind, embedder, console)
+        kind = detect_format(arguments.path, arguments.kind).kind
+        report = _ingest(arguments, kind, embedder, console)
     except CitewellError as error:
-        if str(error) != before:
+        if str(error) != last_error:
             click.echo(f"citewell: {error}", err=True)
         return str(error)
-    if report.changed or before is None or before:
-        print_report(report, console, verbose=job.verbose)
+    if report.changed or last_error is None or last_error:
+        print_report(report, console, verbose=arguments.verbose)
     return ""
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)

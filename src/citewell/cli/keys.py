@@ -17,7 +17,7 @@ from citewell.wiring import books_folder, build_keys
 
 @click.group()
 def command() -> None:
-    """Make, list and revoke the keys that callers of the service show."""
+    """Create, list and revoke API keys."""
 
 
 @command.command()
@@ -27,25 +27,25 @@ def command() -> None:
     "scopes",
     multiple=True,
     type=click.Choice(SCOPES),
-    help="What it may do; repeated for several. By default: ask.",
+    help="A permission of the key; may be repeated. By default: ask.",
 )
-@click.option("--publishable", is_flag=True, help="May stand in a web page: asks only, per origin.")
+@click.option("--publishable", is_flag=True, help="Safe in a web page: only asks, per origin.")
 @click.option(
     "--origin",
     "origins",
     multiple=True,
     metavar="https://…",
-    help="A site whose pages may use a publishable key; repeated for several.",
+    help="A site whose pages may use a publishable key; may be repeated.",
 )
 @click.option(
     "--book",
     "books",
     multiple=True,
-    help="A book it is for, and no other; repeated for several. By default: all.",
+    help="Restrict the key to this book; may be repeated. By default: all books.",
 )
-@click.option("--days", type=click.IntRange(1, 36_500), help="Expires after so many days.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="Expire after this many days.")
 @data_option
-def create(  # noqa: PLR0913 - one for each option
+def create(  # noqa: PLR0913 - one parameter per option
     name: str,
     *,
     scopes: tuple[Scope, ...],
@@ -55,9 +55,9 @@ def create(  # noqa: PLR0913 - one for each option
     days: int | None,
     data_dir: Path | None,
 ) -> None:
-    """Make a key and print its secret, which is never shown again."""
+    """Create a key and print its secret, which is never shown again."""
     if publishable != bool(origins):
-        raise BadRequest("A publishable key names its sites: --publishable --origin https://….")
+        raise BadRequest("A publishable key needs its sites: --publishable --origin https://….")
     now = datetime.now(UTC)
     key, secret = make_key(
         name,
@@ -69,27 +69,27 @@ def create(  # noqa: PLR0913 - one for each option
     )
     settings = settings_from(data_dir)
     asyncio.run(build_keys(settings).add(key))
-    _warn_of_unknown(books, settings)
-    # The secret alone goes to standard output, so that it can be piped into a vault.
-    click.echo(f"{key.id} {key.name}: {_rights(key)}. It is shown this once:", err=True)
+    _warn_about_unknown_books(books, settings)
+    permissions = _describe_permissions(key)
+    click.echo(f"{key.id} {key.name}: {permissions}. Its secret is shown only once:", err=True)
+    # Only the secret goes to standard output, for piping into a vault.
     click.echo(secret)
 
 
 @command.command("list")
-@click.option("--all", "everything", is_flag=True, help="Also those that were revoked.")
+@click.option("--all", "include_revoked", is_flag=True, help="Include revoked keys.")
 @data_option
-def list_(everything: bool, data_dir: Path | None) -> None:
+def list_(include_revoked: bool, data_dir: Path | None) -> None:
     """List the keys, without their secrets."""
     keys = asyncio.run(build_keys(settings_from(data_dir)).all())
-    shown = [key for key in keys if everything or key.revoked_at is None]
+    keys = [key for key in keys if include_revoked or key.revoked_at is None]
     console = Console()
-    for key in shown:
+    for key in keys:
+        details = f"{_describe_permissions(key)}, {_describe_expiry(key)}"
         console.print(
-            f"[bold]{escape(key.name)}[/bold]  {key.id}  {_rights(key)}, {_state(key)}",
-            highlight=False,
-            soft_wrap=True,
+            f"[bold]{escape(key.name)}[/bold]  {key.id}  {details}", highlight=False, soft_wrap=True
         )
-    if not shown:
+    if not keys:
         click.echo("There are none.", err=True)
 
 
@@ -97,34 +97,33 @@ def list_(everything: bool, data_dir: Path | None) -> None:
 @click.argument("key")
 @data_option
 def revoke(key: str, data_dir: Path | None) -> None:
-    """Revoke a KEY by its id or name; running services notice within seconds."""
+    """Revoke the KEY with this id or name; running services reject it within seconds."""
     store = build_keys(settings_from(data_dir))
-    gone = asyncio.run(store.revoke(key, datetime.now(UTC)))
-    click.echo(f"{gone.id} {gone.name} opens nothing any more.")
+    revoked = asyncio.run(store.revoke(key, datetime.now(UTC)))
+    click.echo(f"Revoked {revoked.id} {revoked.name}.")
 
 
-def _warn_of_unknown(books: tuple[str, ...], settings: Settings) -> None:
-    """Name the books that are not there, which may yet be ingested, or be a slip of the pen."""
+def _warn_about_unknown_books(books: tuple[str, ...], settings: Settings) -> None:
+    """Warn about books that do not exist: a typo, or ingested later."""
     if not books or settings.index_url:
         return
     known = {folder.name for folder in books_folder(settings).glob("*") if folder.is_dir()}
     for book in books:
         if book not in known:
-            there = f"there are {', '.join(sorted(known))}" if known else "there are none yet"
-            click.echo(f"citewell: no book is called {book!r}; {there}.", err=True)
+            names = f"there are {', '.join(sorted(known))}" if known else "there are none yet"
+            click.echo(f"citewell: no book is called {book!r}; {names}.", err=True)
 
 
-def _rights(key: Key) -> str:
+def _describe_permissions(key: Key) -> str:
     scopes = ", ".join(scope for scope in SCOPES if scope in key.scopes)
-    where = f" on {', '.join(key.origins)}" if key.origins else ""
-    return scopes + where + (f" about {', '.join(key.books)}" if key.books else "")
+    origins = f" on {', '.join(key.origins)}" if key.origins else ""
+    return scopes + origins + (f" about {', '.join(key.books)}" if key.books else "")
 
 
-def _state(key: Key) -> str:
+def _describe_expiry(key: Key) -> str:
     if key.revoked_at:
         return f"revoked {key.revoked_at:%Y-%m-%d}"
     if key.expires_at is None:
         return "never expires"
-    return (
-        f"{'expires' if key.is_valid(datetime.now(UTC)) else 'expired'} {key.expires_at:%Y-%m-%d}"
-    )
+    verb = "expires" if key.is_valid(datetime.now(UTC)) else "expired"
+    return f"{verb} {key.expires_at:%Y-%m-%d}"

@@ -13,15 +13,15 @@ from citewell.settings import Settings
 @book_option
 @data_option
 def command(book: str | None, data_dir: Path | None) -> None:
-    """Offer the books as tools to an agent that speaks MCP, on standard input and output.
+    """Serve the books as MCP tools on standard input and output.
 
-    Over HTTP the same tools are at `/mcp` of `citewell serve`.
+    `citewell serve` has the same tools over HTTP at `/mcp`.
     """
     asyncio.run(_serve(settings_from(data_dir, book=book)))
 
 
 async def _serve(settings: Settings) -> None:
-    # Imported here: the agent stack takes seconds, and bad settings should be told at once.
+    # Imported here: the agent stack takes seconds to load, and bad settings must fail at once.
     from citewell.api.app import wrap_answerer
     from citewell.api.routes.mcp import mcp_server
     from citewell.wiring import wire_services

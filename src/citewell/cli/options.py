@@ -1,8 +1,7 @@
 """Options that several commands share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -10,8 +9,6 @@ from citewell.domain import AllowedValues, Filters, Prefix
 from citewell.errors import BadRequest, CitewellError, StoreUnavailable
 from citewell.logging import configure_logging
 from citewell.settings import Settings, read_settings
-
-Command = Callable[..., Any]
 
 data_option = click.option(
     "--data",
@@ -25,45 +22,45 @@ shared_option = click.option(
     type=click.Path(path_type=Path),
     default=Path("../shared"),
     show_default=True,
-    help="Folder whose `data` holds labelled sets (CITEWELL_SHARED).",
+    help="Folder whose `data` subfolder has the labelled sets (CITEWELL_SHARED).",
 )
 filter_option = click.option(
     "--filter",
     "filters",
     multiple=True,
     metavar="FIELD=VALUE",
-    help=f"Search only where FIELD ({', '.join(Filters().by_field)}) is VALUE, or begins with it: "
-    "FIELD^=VALUE. Repeated for one field, any may match.",
+    help=f"Search only where FIELD ({', '.join(Filters().by_field)}) equals VALUE, or starts with "
+    "it: FIELD^=VALUE. May be repeated; of several values for one field, any may match.",
 )
-book_option = click.option("--book", help="Name of the book, where there are several.")
+book_option = click.option("--book", help="Name of the book, if there are several.")
 
 
-def parse_filters(said: Sequence[str], **more: Sequence[str]) -> Filters:
-    """Read `chapter=…` and `url^=…`, with the values of `more` besides.
+def parse_filters(expressions: Sequence[str], **extra: Sequence[str]) -> Filters:
+    """Parse `chapter=…` and `url^=…`; `extra` adds exact values by field.
 
     Raises:
-        BadRequest: one has another form, or names no field; the message says which there are.
+        BadRequest: an expression is malformed or names an unknown field.
     """
-    wanted: dict[str, AllowedValues] = {
-        name: tuple(more.get(name, ())) for name in Filters().by_field
+    fields: dict[str, AllowedValues] = {
+        name: tuple(extra.get(name, ())) for name in Filters().by_field
     }
-    for one in said:
-        field, sign, value = one.partition("=")
+    for expression in expressions:
+        field, equals, value = expression.partition("=")
         name = field.removesuffix("^").strip()
-        if not sign or name not in wanted:
-            known = ", ".join(wanted)
+        if not equals or name not in fields:
             raise BadRequest(
-                f"{one!r} is no filter: FIELD=VALUE or FIELD^=VALUE, FIELD of {known}."
+                f"{expression!r} is not a filter. Use FIELD=VALUE or FIELD^=VALUE with one of the "
+                f"fields {', '.join(fields)}."
             )
-        wanted[name] += (Prefix(value) if field.endswith("^") else value,)
-    return Filters(**wanted)
+        fields[name] += (Prefix(value) if field.endswith("^") else value,)
+    return Filters(**fields)
 
 
 def explain_error(error: Exception) -> tuple[str, str]:
-    """Return what went wrong and what can be done, as operators are told; readers hear less."""
+    """Return an error's message and advice for operators, who get more detail than readers."""
     if isinstance(error, PermissionError):
         return f"{error.filename} cannot be read or written: permission denied.", (
-            "Run Citewell as the user whose folder it is, or point CITEWELL_DATA_DIR elsewhere."
+            "Run Citewell as the folder's owner, or point CITEWELL_DATA_DIR elsewhere."
         )
     if isinstance(error, StoreUnavailable) and error.__cause__ is not None:
         cause = getattr(error.__cause__, "orig", None) or error.__cause__
@@ -74,8 +71,8 @@ def explain_error(error: Exception) -> tuple[str, str]:
 
 
 def settings_from(data_dir: Path | None, **overrides: object) -> Settings:
-    """Read the settings with what the command line says on top, and set up logging."""
-    given = {"data_dir": data_dir, **overrides}
-    settings = read_settings(**{k: v for k, v in given.items() if v is not None})
+    """Read the settings, override them with command-line options, and configure logging."""
+    options = {"data_dir": data_dir, **overrides}
+    settings = read_settings(**{k: v for k, v in options.items() if v is not None})
     configure_logging(settings.log_level, settings.log.format)
     return settings

@@ -2,14 +2,15 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from citewell.answer.replay import PassageChange, Replay
 from citewell.cli.options import data_option, settings_from
+from citewell.cli.terminal import print_line
 from citewell.conversation import ANY_OWNER
 from citewell.errors import CitewellError
 from citewell.settings import Settings
@@ -17,19 +18,19 @@ from citewell.wiring import wire_services
 
 
 class ReplayFailed(click.ClickException):
-    """It cannot be told whether something differs; 1 is taken, as with `diff`."""
+    """The answer could not be replayed."""
 
-    exit_code = 2
+    exit_code = 2  # as for `diff`, 1 means that something differs
 
 
 @click.command()
 @click.argument("answer_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="Print it for machines, as the service does.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as the HTTP API returns it.")
 @data_option
 def command(answer_id: str, as_json: bool, data_dir: Path | None) -> None:
-    """Search and check again for the answer ID, against the book as it is now.
+    """Repeat the search and verification of the answer ID against the current book.
 
-    Exits with 0 if nothing differs, 1 if something does, and 2 if it cannot be told.
+    The exit code is 0 if nothing differs, 1 if something does, and 2 if the replay failed.
     """
     try:
         replay = asyncio.run(_replay(settings_from(data_dir), answer_id))
@@ -40,7 +41,7 @@ def command(answer_id: str, as_json: bool, data_dir: Path | None) -> None:
 
         click.echo(replay_to_wire(replay).model_dump_json(indent=1))
     else:
-        print_replay(replay, Console())
+        _print_replay(replay, Console())
     sys.exit(1 if replay.differs else 0)
 
 
@@ -49,41 +50,35 @@ async def _replay(settings: Settings, answer_id: str) -> Replay:
         return await services.receipts.replay(answer_id, owner=ANY_OWNER)
 
 
-def print_replay(replay: Replay, console: Console) -> None:
-    """Print what differs, for a reader."""
-
-    def say(line: str, style: str = "") -> None:
-        console.print(Text(line, style=style), soft_wrap=True)
-
-    say("Something differs." if replay.differs else "Nothing differs.", "bold")
-    now = (
+def _print_replay(replay: Replay, console: Console) -> None:
+    show = partial(print_line, console)
+    show("Something differs." if replay.differs else "Nothing differs.", "bold")
+    revision = (
         f"{replay.revision_before} then, {replay.revision_after} now"
         if replay.revision_changed
         else f"{replay.revision_after}, unchanged"
     )
-    say(f"  book {replay.book}, revision {now}")
+    show(f"  book {replay.book}, revision {revision}")
     for change in replay.passages:
-        say(f"  passage {change.kind}: {change.chapter} › {change.section}{_figures(change)}")
+        show(f"  passage {change.kind}: {change.chapter} › {change.section}{_rank_change(change)}")
     for quote in replay.lost_quotes:
-        say(f"  no longer in the book: “{' '.join(quote.quote.split())}”", "red")
+        show(f"  no longer in the book: “{' '.join(quote.quote.split())}”", "red")
     for verdict in replay.verdicts:
-        words = " ".join(verdict.claim.split())
-        say(f"  {verdict.before} then, {verdict.after} now: {words}", "red")
-    said = {True: "answered", False: "refused"}
-    if replay.answered_before != replay.answered_after:
-        say(
-            f"  {said[replay.answered_before]} then, would be {said[replay.answered_after]} now",
-            "red",
-        )
+        claim = " ".join(verdict.claim.split())
+        show(f"  {verdict.before} then, {verdict.after} now: {claim}", "red")
+    before = "answered" if replay.answered_before else "refused"
+    after = "answered" if replay.answered_after else "refused"
+    if before != after:
+        show(f"  {before} then, would be {after} now", "red")
     else:
-        say(f"  {said[replay.answered_before]} then, and would be now")
+        show(f"  {before} then, and would be now")
     if replay.level_before != replay.level_after:
-        say(f"  confidence {replay.level_before} then, {replay.level_after} now")
+        show(f"  confidence {replay.level_before} then, {replay.level_after} now")
 
 
-def _figures(change: PassageChange) -> str:
-    def one(rank: int | None, similarity: float | None) -> str:
+def _rank_change(change: PassageChange) -> str:
+    def show(rank: int | None, similarity: float | None) -> str:
         return f"{rank}. with {similarity:.3f}" if rank and similarity is not None else "none"
 
-    before = one(change.rank_before, change.similarity_before)
-    return f" ({before} → {one(change.rank_after, change.similarity_after)})"
+    before = show(change.rank_before, change.similarity_before)
+    return f" ({before} → {show(change.rank_after, change.similarity_after)})"

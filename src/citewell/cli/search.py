@@ -21,7 +21,7 @@ from citewell.settings import Settings
 from citewell.text.plain_text import preview
 from citewell.wiring import wire_services
 
-PREVIEW = 240
+PREVIEW_LENGTH = 240
 
 
 @click.command()
@@ -29,18 +29,18 @@ PREVIEW = 240
 @click.option("--top-k", default=5, show_default=True, type=click.IntRange(1, 10))
 @click.option("--chapter", multiple=True, help="Search only this chapter; may be repeated.")
 @click.option("--section", multiple=True, help="Search only this section; may be repeated.")
-@click.option("--verbose", "-v", is_flag=True, help="Show the scores of each passage, too.")
+@click.option("--verbose", "-v", is_flag=True, help="Also show the scores of each passage.")
 @click.option(
     "--around",
     default=0,
     show_default=True,
     type=click.IntRange(0, 20),
-    help="Show this many passages before and after each, too.",
+    help="Also show this many passages before and after each one.",
 )
 @filter_option
 @book_option
 @data_option
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: PLR0913 - one parameter per option
     question: str,
     *,
     top_k: int,
@@ -53,32 +53,32 @@ def command(  # noqa: PLR0913 - one for each option
     data_dir: Path | None,
 ) -> None:
     """Show the passages of the book about QUESTION."""
-    where = parse_filters(filters, chapter=chapter, section=section)
+    scope = parse_filters(filters, chapter=chapter, section=section)
     hits, context = asyncio.run(
-        _search(settings_from(data_dir), question, book, where, (top_k, around))
+        _search(settings_from(data_dir), question, book, scope, (top_k, around))
     )
     console = Console()
     if not hits:
         console.print("Nothing in the book is about that.")
     for hit in hits:
-        place = " › ".join(hit.chunk.path)
-        about = _about(hit, verbose=verbose)
+        path = " › ".join(hit.chunk.path)
+        details = _describe_hit(hit, verbose=verbose)
         console.print(
-            f"[bold]{hit.rank}. {escape(place)}[/bold]"
-            + (f"  [dim]{about}[/dim]" if about else ""),
+            f"[bold]{hit.rank}. {escape(path)}[/bold]"
+            + (f"  [dim]{details}[/dim]" if details else ""),
             highlight=False,
         )
         console.print(f"   {escape(hit.chunk.url)}", style="dim", highlight=False, soft_wrap=True)
         for chunk in context.get(hit.chunk.id, [hit.chunk]):
             print_indented(
                 console,
-                preview(chunk.text, PREVIEW),
+                preview(chunk.text, PREVIEW_LENGTH),
                 indent=3,
                 style="" if chunk.id == hit.chunk.id else "dim",
             )
 
 
-def _about(hit: Hit, *, verbose: bool) -> str:
+def _describe_hit(hit: Hit, *, verbose: bool) -> str:
     scores = (f"similarity {hit.similarity:.2f}", f"cosine {hit.cosine:.2f}") if verbose else ()
     role = "" if hit.chunk.role == "text" else hit.chunk.role
     piece = f"piece {hit.chunk.piece}" if hit.chunk.piece else ""
@@ -86,12 +86,12 @@ def _about(hit: Hit, *, verbose: bool) -> str:
 
 
 async def _search(
-    settings: Settings, question: str, book: str | None, filters: Filters, reach: tuple[int, int]
+    settings: Settings, question: str, book: str | None, filters: Filters, limits: tuple[int, int]
 ) -> tuple[tuple[Hit, ...], dict[str, Sequence[Chunk]]]:
-    """Return the hits, and the passages to show for each: itself and those around it."""
-    top_k, around = reach
+    """Return the hits and, by hit, the passages to show: the hit and its neighbours."""
+    top_k, around = limits
     async with wire_services(settings) as services:
         index = services.library.open(book)
-        found = await services.searcher.search(index, question, filters=filters, top_k=top_k)
-        ids = [hit.chunk.id for hit in found.relevant] if around else []
-        return found.relevant, {identity: index.neighbours(identity, around) for identity in ids}
+        result = await services.searcher.search(index, question, filters=filters, top_k=top_k)
+        ids = [hit.chunk.id for hit in result.relevant] if around else []
+        return result.relevant, {chunk_id: index.neighbours(chunk_id, around) for chunk_id in ids}

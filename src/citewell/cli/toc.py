@@ -22,12 +22,12 @@ from citewell.wiring import build_library
     type=click.IntRange(0, 20),
     help="How many levels of sections to show below each chapter.",
 )
-@click.option("--urls", is_flag=True, help="Show where each line leads on the published site.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything that is stored, as JSON.")
+@click.option("--urls", is_flag=True, help="Show each heading's URL on the published site.")
+@click.option("--json", "as_json", is_flag=True, help="Print the stored contents as JSON.")
 @book_option
 @data_option
 def command(depth: int, urls: bool, as_json: bool, book: str | None, data_dir: Path | None) -> None:
-    """Show how the book is built: parts, chapters and sections."""
+    """Show the table of contents: parts, chapters and sections."""
     library = build_library(settings_from(data_dir))
     try:
         index = library.open(book)
@@ -51,8 +51,8 @@ def command(depth: int, urls: bool, as_json: bool, book: str | None, data_dir: P
 def _add_branch(tree: Tree, heading: Heading, depth: int, *, urls: bool) -> None:
     number = f"{heading.number}. " if heading.number else ""
     style = "bold" if heading.kind == "part" else ""
-    address = f"  [dim]{escape(heading.url)}[/dim]" if urls else ""
-    branch = tree.add(f"{number}{escape(heading.title)}{address}", style=style)
+    url = f"  [dim]{escape(heading.url)}[/dim]" if urls else ""
+    branch = tree.add(f"{number}{escape(heading.title)}{url}", style=style)
     if depth:
         for child in heading.children:
             _add_branch(branch, child, depth - 1, urls=urls)

@@ -36,7 +36,7 @@ async def upgrade(database: Database) -> None:
     """Migrate the tables to the latest revision.
 
     Raises:
-        StoreMismatch: a newer version of Citewell migrated the database.
+        StoreMismatch: a newer version of Citewell, or another program, made the tables.
     """
     revision = await current_revision(database)
     if revision == REVISIONS[-1]:
@@ -46,6 +46,8 @@ async def upgrade(database: Database) -> None:
             f"The tables in {database} were made by a newer version of Citewell "
             f"(schema {revision}; this version supports up to {REVISIONS[-1]})."
         )
+    if revision is None and await _is_foreign(database):
+        raise StoreMismatch(f"The tables in {database} were made by another program.")
     run = migrations()  # loaded before the lock, to hold it briefly
     async with database.write_transaction() as connection:
         await _lock(connection)
@@ -66,6 +68,18 @@ async def _lock(connection: AsyncConnection) -> None:
         if monotonic() > deadline:
             raise StoreUnavailable(UNAVAILABLE)
         await asyncio.sleep(0.05)
+
+
+async def _is_foreign(database: Database) -> bool:
+    """Return whether unversioned tables have a column that only migrations add."""
+
+    def column_names(connection: Connection) -> set[str]:
+        inspector = inspect(connection)
+        columns = inspector.get_columns("threads") if inspector.has_table("threads") else []
+        return {column["name"] for column in columns}
+
+    async with database.read_transaction() as connection:
+        return "owner" in await connection.run_sync(column_names)
 
 
 def _read_revision(connection: Connection) -> str | None:

@@ -1,1 +1,1 @@
-"""Streamed answers that outlive a dropped connection."""
+"""Resumable streams of answers, which survive a dropped connection."""

@@ -1,4 +1,4 @@
-"""Answers that are being made in this process, for readers who come and go."""
+"""Streams answers generated in this process to readers who may disconnect and resume."""
 
 import asyncio
 import logging
@@ -23,120 +23,124 @@ from citewell.streaming.recorder import Recorder
 from citewell.telemetry import STREAMS
 
 LOG = logging.getLogger("citewell.streaming")
-MAX_UNREAD = 256
-"""An answer waits while its reader is so many events behind."""
+MAX_UNREAD_EVENTS = 256
+"""An answer is paused while its fastest reader is this many events behind."""
 POLL_SECONDS = 0.1
-"""Seconds between two looks at a stream of another process."""
+"""Interval for polling a stream of another process."""
 FIND_ATTEMPTS = 10
-"""So often is looked for a stream that its reader may know before it is written down."""
+"""How often to look for a stream whose id a reader may have before it is stored."""
 MAX_FINISHED_IN_MEMORY = 64
-"""Finished streams that this process can give again without the database."""
+"""Finished streams that this process can replay without the database."""
 
 EventEncoder = Callable[[Event], tuple[str, str] | None]
-"""Returns the name and the data of an event on the wire, or `None` to leave it out."""
+"""Returns the name and data of an event on the wire, or `None` to skip it."""
 AnswerExists = Callable[[str], Awaitable[bool]]
-"""Tells whether the answer of that id is still there: deleted means gone."""
+"""Returns whether the answer with this id has not been deleted."""
 
 
 class FrameIterator(Protocol):
-    """Events as they come; `None` where it was quiet for long."""
+    """An iterator over the events of a stream; it yields `None` as a keep-alive."""
 
     def __aiter__(self) -> AsyncIterator[Frame | None]:
-        """Return them one by one."""
+        """Return the iterator."""
         ...
 
     async def aclose(self) -> None:
-        """Leave."""
+        """Unsubscribe."""
         ...
 
 
 class LiveStream:
-    """One answer while it is made: what was sent, and who reads."""
+    """The stream of one answer of this process, with its events and readers."""
 
     def __init__(self, owner: str) -> None:
-        """Begin with no event and no reader."""
+        """Start with no events and no readers."""
         self.id = ""
         self.owner = owner
-        self.sent: Broadcast[Frame] = Broadcast()
+        self.frames: Broadcast[Frame] = Broadcast()
         self.readers: set[StreamSubscription] = set()
         self.failure: Exception | None = None
-        """Why there is no stream at all."""
+        """The error that occurred before the first event."""
         self.ended = ""
-        """Empty while it runs, then `done` or `error`."""
+        """Empty while the answer is generated, then `done` or `error`."""
         self.ended_at = 0.0
         self.cancel_reason = ""
-        """Why the work on it was stopped, if it was."""
+        """Why the answer was cancelled, if it was."""
         self.abandon_task: asyncio.Task[None] | None = None
 
     async def put(self, event: str, data: str) -> Frame:
-        """Send an event, as soon as a reader has caught up."""
-        while self.readers and len(self.sent.items) - self._furthest_position() >= MAX_UNREAD:
-            await self.sent.wait_for_change()
+        """Append an event once a reader has caught up."""
+        while self.readers and self._unread() >= MAX_UNREAD_EVENTS:
+            await self.frames.wait_for_change()
         return self.add(event, data)
 
     def add(self, event: str, data: str) -> Frame:
-        """Send an event whoever reads."""
-        frame = Frame(len(self.sent.items) + 1, event, data)
-        self.sent.publish(frame)
+        """Append an event without waiting for readers."""
+        frame = Frame(len(self.frames.items) + 1, event, data)
+        self.frames.publish(frame)
         return frame
 
-    def _furthest_position(self) -> int:
-        return max(reader.place for reader in self.readers)
+    def _unread(self) -> int:
+        return len(self.frames.items) - max(reader.position for reader in self.readers)
 
 
 class StreamSubscription:
-    """One reader's way through a stream; it counts from the first moment until it is closed."""
+    """A reader's position in a stream; the reader is registered until it is closed."""
 
     def __init__(
-        self, live: LiveStream, after: int, quiet: float, leave: Callable[[LiveStream], None]
+        self,
+        stream: LiveStream,
+        after: int,
+        keep_alive_seconds: float,
+        on_close: Callable[[LiveStream], None],
     ) -> None:
-        """Begin behind the first `after` events; `quiet` seconds without one give `None`."""
-        self.place = after
-        self._live = live
-        self._quiet = quiet
-        self._leave = leave
-        live.readers.add(self)
+        """Start after the first `after` events; yield `None` after `keep_alive_seconds` idle."""
+        self.position = after
+        self._stream = stream
+        self._keep_alive_seconds = keep_alive_seconds
+        self._on_close = on_close
+        stream.readers.add(self)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Frame | None:
         try:
-            async with asyncio.timeout(self._quiet):
-                if not await self._live.sent.wait_beyond(self.place):
+            async with asyncio.timeout(self._keep_alive_seconds):
+                if not await self._stream.frames.wait_for_item(self.position):
                     raise StopAsyncIteration
         except TimeoutError:
             return None
-        self.place += 1
-        self._live.sent.notify()
-        return self._live.sent.items[self.place - 1]
+        self.position += 1
+        self._stream.frames.notify()
+        return self._stream.frames.items[self.position - 1]
 
     async def aclose(self) -> None:
-        """Leave."""
-        if self in self._live.readers:
-            self._live.readers.remove(self)
-            self._live.sent.notify()
-            self._leave(self._live)
+        """Unsubscribe."""
+        if self in self._stream.readers:
+            self._stream.readers.remove(self)
+            self._stream.frames.notify()
+            self._on_close(self._stream)
 
 
 class StreamHub:
-    """The streams of this process, and by way of the journal those of the others."""
+    """The streams of this process and, through the stream log, of other processes."""
 
     def __init__(
-        self, journal: StreamLog, options: StreamOptions, answer_exists: AnswerExists | None = None
+        self, log: StreamLog, options: StreamOptions, answer_exists: AnswerExists | None = None
     ) -> None:
-        """Keep streams in `journal`, and give again those whose answer still `answer_exists`."""
+        """Store streams in `log`; finished ones can be resumed while their answer exists."""
         self._options = options
         self._answer_exists = answer_exists
-        self._journal = journal
-        self._recorder = Recorder(journal, options)
-        self._known: dict[str, LiveStream] = {}
+        self._log = log
+        self._recorder = Recorder(log, options)
+        self._streams: dict[str, LiveStream] = {}
         self._tasks: dict[asyncio.Task[None], LiveStream] = {}
-        self._stop_at = 0.0
+        self._drain_deadline = 0.0
 
     @property
     def options(self) -> StreamOptions:
-        """How long streams live."""
+        """The timeouts and lifetimes of streams."""
         return self._options
 
     async def __aenter__(self) -> Self:
@@ -149,199 +153,201 @@ class StreamHub:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """End what still runs, once the time to drain is over."""
+        """Interrupt answers that still run after the drain deadline."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(0.0, self._stop_at - monotonic()))
+            await asyncio.wait(self._tasks, timeout=max(0.0, self._drain_deadline - monotonic()))
         self._interrupt()
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self._recorder.close()
 
     def drain(self) -> None:
-        """Let running answers finish, but not for long."""
-        if not self._stop_at:
-            self._stop_at = monotonic() + self._options.drain_seconds
+        """Start the drain period, after which running answers are interrupted."""
+        if not self._drain_deadline:
+            self._drain_deadline = monotonic() + self._options.drain_seconds
             asyncio.get_running_loop().call_later(self._options.drain_seconds, self._interrupt)
 
     def _interrupt(self) -> None:
-        for task, live in list(self._tasks.items()):
-            live.cancel_reason = "The service is being restarted, and the answer was not finished."
+        for task, stream in list(self._tasks.items()):
+            stream.cancel_reason = (
+                "The service is being restarted, and the answer was not finished."
+            )
             task.cancel()
 
-    async def begin(
-        self, events: AsyncGenerator[Event, None], write: EventEncoder, owner: str = ""
+    async def start(
+        self, events: AsyncGenerator[Event, None], encode: EventEncoder, owner: str = ""
     ) -> tuple[str, FrameIterator]:
-        """Start an answer; give its id, and its events.
+        """Start an answer and return its id and events.
 
         Raises:
-            CitewellError: it failed before its first event.
+            CitewellError: The answer failed before its first event.
         """
-        live = LiveStream(owner)
-        reading = self._subscribe(live, 0)
-        task = asyncio.create_task(self._run(live, events, write))
-        self._tasks[task] = live
+        stream = LiveStream(owner)
+        subscription = self._subscribe(stream, 0)
+        task = asyncio.create_task(self._run(stream, events, encode))
+        self._tasks[task] = stream
         task.add_done_callback(self._tasks.pop)
         try:
-            while not live.id and not live.failure:
-                await live.sent.wait_for_change()
+            while not stream.id and not stream.failure:
+                await stream.frames.wait_for_change()
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait([task])
             raise
-        if live.failure:
-            raise live.failure
+        if stream.failure:
+            raise stream.failure
         STREAMS.labels("begun").inc()
-        return live.id, reading
+        return stream.id, subscription
 
     async def resume(self, stream_id: str, after: int, owner: str = "") -> FrameIterator | None:
-        """Return the events of a stream beyond the first `after`; `None` if there are no more.
+        """Return the events of a stream after the first `after`; `None` if there are no more.
 
         Raises:
-            UnknownStream: there is none, it is somebody else's, or it is no longer kept.
+            UnknownStream: The stream does not exist, has expired, or has another owner.
         """
-        live = self._known.get(stream_id)
-        kept = live or await self._find(stream_id)
-        if kept is None or kept.owner != owner:
+        stream = self._streams.get(stream_id) or await self._find(stream_id)
+        if stream is None or stream.owner != owner:
             raise _unknown_stream(stream_id)
         if (
-            kept.ended == "done"
+            stream.ended == "done"
             and self._answer_exists
             and not await self._answer_exists(stream_id)
         ):
             raise _unknown_stream(stream_id)
         STREAMS.labels("resumed").inc()
-        if isinstance(kept, LiveStream):
-            ended = kept.sent.ended and after >= len(kept.sent.items)
-            return None if ended else self._subscribe(kept, after)
-        if kept.ended and not await self._journal.read(stream_id, after):
+        if isinstance(stream, LiveStream):
+            ended = stream.frames.ended and after >= len(stream.frames.items)
+            return None if ended else self._subscribe(stream, after)
+        if stream.ended and not await self._log.read(stream_id, after):
             return None
-        return self._follow_remote(stream_id, after)
+        return self._follow_other_process(stream_id, after)
 
     async def _find(self, stream_id: str) -> StreamInfo | None:
-        """Look for a stream of another process, which may be about to write it down."""
+        """Look for a stream of another process, which may be about to store it."""
         for _ in range(FIND_ATTEMPTS):
-            if kept := await self._journal.find(stream_id):
-                return kept
+            if info := await self._log.find(stream_id):
+                return info
             await asyncio.sleep(POLL_SECONDS)
         return None
 
     async def _run(
-        self, live: LiveStream, events: AsyncGenerator[Event, None], write: EventEncoder
+        self, stream: LiveStream, events: AsyncGenerator[Event, None], encode: EventEncoder
     ) -> None:
-        """Run the pipeline; all that it opens is opened and closed in this one task."""
+        """Run the pipeline in one task, since context managers must close where they opened."""
         error: Exception | None = None
-        limit = asyncio.timeout(self._options.max_seconds)
+        timeout = asyncio.timeout(self._options.max_seconds)
         try:
-            async with limit, aclosing(events):
+            async with timeout, aclosing(events):
                 async for event in events:
                     if isinstance(event, Started):
-                        self._register(live, event.answer_id)
-                    if said := write(event):
-                        self._recorder.add_frame(live.id, await live.put(*said))
+                        self._register(stream, event.answer_id)
+                    if encoded := encode(event):
+                        self._recorder.add_frame(stream.id, await stream.put(*encoded))
         except asyncio.CancelledError:
             error = AnswerInterrupted(
-                live.cancel_reason or "Nobody was reading the answer any more."
+                stream.cancel_reason or "Nobody was reading the answer any more."
             )
-        except Exception as failed:  # noqa: BLE001 - told to the reader in the one shape
-            error = failed
-            if limit.expired():
+        except Exception as failure:  # noqa: BLE001 - streamed to the reader
+            error = failure
+            if timeout.expired():
                 error = AnswerTimedOut(f"No answer within {self._options.max_seconds:g} seconds.")
-        self._finish(live, write, error)
+        self._finish(stream, encode, error)
 
-    def _register(self, live: LiveStream, identity: str) -> None:
-        live.id = identity
-        self._known[identity] = live
-        self._recorder.add_stream(identity, live.owner)
-        live.sent.notify()
+    def _register(self, stream: LiveStream, stream_id: str) -> None:
+        stream.id = stream_id
+        self._streams[stream_id] = stream
+        self._recorder.add_stream(stream_id, stream.owner)
+        stream.frames.notify()
 
-    def _finish(self, live: LiveStream, write: EventEncoder, error: Exception | None) -> None:
-        if live.abandon_task:
-            live.abandon_task.cancel()
-        if error and not live.id:
-            live.failure = error
-            live.sent.notify()
+    def _finish(self, stream: LiveStream, encode: EventEncoder, error: Exception | None) -> None:
+        if stream.abandon_task:
+            stream.abandon_task.cancel()
+        if error and not stream.id:
+            stream.failure = error
+            stream.frames.notify()
             return
-        if error and (said := write(Failed(_known(error, live.id)))):
-            self._recorder.add_frame(live.id, live.add(*said))
-        live.ended, live.ended_at = "error" if error else "done", monotonic()
-        STREAMS.labels(live.ended).inc()
-        self._recorder.add_end(live.id, live.ended)
-        live.sent.end()
-        self._forget()
+        if error and (encoded := encode(Failed(_to_citewell_error(error, stream.id)))):
+            self._recorder.add_frame(stream.id, stream.add(*encoded))
+        stream.ended, stream.ended_at = "error" if error else "done", monotonic()
+        STREAMS.labels(stream.ended).inc()
+        self._recorder.add_end(stream.id, stream.ended)
+        stream.frames.end()
+        self._evict_finished()
 
-    def _forget(self) -> None:
-        """Let go of the oldest finished streams, and of those that are kept no longer."""
-        finished = [one for one in self._known.values() if one.ended]
-        oldest = monotonic() - self._options.keep_seconds
-        for place, live in enumerate(reversed(finished)):
-            if place >= MAX_FINISHED_IN_MEMORY or live.ended_at < oldest:
-                del self._known[live.id]
+    def _evict_finished(self) -> None:
+        """Remove expired streams from memory, and the oldest beyond the limit."""
+        finished = [stream for stream in self._streams.values() if stream.ended]
+        expired_before = monotonic() - self._options.keep_seconds
+        for position, stream in enumerate(reversed(finished)):
+            if position >= MAX_FINISHED_IN_MEMORY or stream.ended_at < expired_before:
+                del self._streams[stream.id]
 
-    def _subscribe(self, live: LiveStream, after: int) -> StreamSubscription:
-        if live.abandon_task:
-            live.abandon_task.cancel()
+    def _subscribe(self, stream: LiveStream, after: int) -> StreamSubscription:
+        if stream.abandon_task:
+            stream.abandon_task.cancel()
         return StreamSubscription(
-            live, after, self._options.keep_alive_seconds, self._on_unsubscribe
+            stream, after, self._options.keep_alive_seconds, self._on_unsubscribe
         )
 
-    def _on_unsubscribe(self, live: LiveStream) -> None:
-        if not live.readers and not live.ended:
-            live.abandon_task = asyncio.create_task(self._cancel_if_abandoned(live))
+    def _on_unsubscribe(self, stream: LiveStream) -> None:
+        if not stream.readers and not stream.ended:
+            stream.abandon_task = asyncio.create_task(self._cancel_if_abandoned(stream))
 
-    async def _cancel_if_abandoned(self, live: LiveStream) -> None:
-        """Stop the work for a reader who does not come back, here or to another process."""
-        reads = await self._remote_reads(live.id)
-        while not live.sent.ended:
+    async def _cancel_if_abandoned(self, stream: LiveStream) -> None:
+        """Cancel the answer if no reader returns, here or at another process."""
+        count = await self._read_count(stream.id)
+        while not stream.frames.ended:
             await asyncio.sleep(self._options.grace_seconds)
-            now = await self._remote_reads(live.id)
-            if now == reads:
+            new_count = await self._read_count(stream.id)
+            if new_count == count:
                 break
-            reads = now
+            count = new_count
         for task, running in list(self._tasks.items()):
-            if running is live:
+            if running is stream:
                 task.cancel()
 
-    async def _remote_reads(self, stream_id: str) -> int:
+    async def _read_count(self, stream_id: str) -> int:
+        """Return how often readers at other processes have polled the stream."""
         with suppress(StoreUnavailable):
-            kept = await self._journal.find(stream_id)
-            return kept.reads if kept else 0
+            info = await self._log.find(stream_id)
+            return info.reads if info else 0
         return 0
 
-    async def _follow_remote(
+    async def _follow_other_process(
         self, stream_id: str, after: int
     ) -> AsyncGenerator[Frame | None, None]:
-        """Follow a stream that another process makes, or made."""
-        beats, alive, noted = -1, monotonic(), float("-inf")
-        quiet = monotonic()
+        """Yield the events of a stream of another process from the log."""
+        beats, last_beat, last_recorded = -1, monotonic(), float("-inf")
+        last_yield = monotonic()
         while True:
-            # First how it stands, then its events: what ended then has them all.
-            kept = await self._journal.find(stream_id)
-            if kept is None:
+            # State before events: a stream that has ended by now has all its events in the log.
+            info = await self._log.find(stream_id)
+            if info is None:
                 return
-            for frame in await self._journal.read(stream_id, after):
-                after, quiet = frame.number, monotonic()
+            for frame in await self._log.read(stream_id, after):
+                after, last_yield = frame.number, monotonic()
                 yield frame
-            if kept.ended:
+            if info.ended:
                 return
             now = monotonic()
-            if kept.heartbeats != beats:
-                beats, alive = kept.heartbeats, now
-            elif now - alive > self._options.lost_seconds:
-                raise AnswerInterrupted("The process that was making the answer has stopped.")
-            if now - noted > self._options.grace_seconds / 3:
-                noted = now
-                await self._journal.record_read(stream_id)
-            if now - quiet > self._options.keep_alive_seconds:
-                quiet = now
+            if info.heartbeats != beats:
+                beats, last_beat = info.heartbeats, now
+            elif now - last_beat > self._options.lost_seconds:
+                raise AnswerInterrupted("The process that generated the answer has stopped.")
+            if now - last_recorded > self._options.grace_seconds / 3:
+                last_recorded = now
+                await self._log.record_read(stream_id)
+            if now - last_yield > self._options.keep_alive_seconds:
+                last_yield = now
                 yield None
             await asyncio.sleep(POLL_SECONDS)
 
 
 def _unknown_stream(stream_id: str) -> UnknownStream:
-    return UnknownStream(f"There is no stream {stream_id}, or it is no longer kept.")
+    return UnknownStream(f"There is no stream {stream_id}, or it has expired.")
 
 
-def _known(error: Exception, stream_id: str) -> CitewellError:
+def _to_citewell_error(error: Exception, stream_id: str) -> CitewellError:
     if isinstance(error, CitewellError):
         return error
     LOG.error("unexpected error in the stream %s", stream_id, exc_info=error)

@@ -1,4 +1,4 @@
-"""The dialects the service speaks, one file each."""
+"""The contracts of the API, one module each: pure conversions without I/O."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from citewell.api.contracts.query import Query
 from citewell.api.contracts.workflow import Workflow, WorkflowChat
 
 CONTRACTS: tuple[Contract[Any, Any], ...] = (Chat(), Agent(), Assistant(), Query())
-"""All but the workflows, of which there are as many as the settings declare."""
+"""All contracts except workflows, which are configured in the settings."""
 SESSION_CONTRACTS: tuple[SessionContract, ...] = (
     Agent(),
     Assistant(),
     Query(),
     WorkflowChat(Workflow(id="")),
 )
-"""Those that show their conversations beside the native `/threads`."""
+"""The contracts with conversation routes of their own besides the native `/threads`."""

@@ -1,4 +1,4 @@
-"""The agent contract: `POST /agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
+"""The agent contract: `/agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -49,19 +49,19 @@ class AgentRequest(RequestModel):
     query_text: NonBlankText
     """The question."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
-    """Where the answer may come from: the book, or `user_context` alone."""
+    """The source of the answer: the book, or `user_context` alone."""
     user_context: str | None = Field(None, validate_default=True)
-    """The only source in mode `user_provided`, and required there: 1 to 16,000 characters. In the
-    other mode it is not used."""
+    """The only source in mode `user_provided`, and required there: 1 to 16,000 characters. Ignored
+    in the other mode."""
     filters: BookFilters | None = None
-    """Where in the book to search."""
+    """Restricts the search."""
     conversation_id: AnyId | None = None
-    """Continues a conversation, or begins one of that id. Left out, a new one begins."""
+    """Continues the conversation with this id, or starts one. Without it, a new one starts."""
     thread_id: AnyId | None = None
-    """Names the conversation where there is no `conversation_id`; beside one, it is kept and given
-    back as the `openai_thread_id` of the session."""
+    """The id of the conversation if there is no `conversation_id`; otherwise it is returned as the
+    `openai_thread_id` of the session."""
     user_id: UserId | None = None
-    """Whose question it is, where your users are logged in; kept with the session."""
+    """Your id of the user; stored with the session."""
 
     @field_validator("user_context")
     @classmethod
@@ -70,14 +70,14 @@ class AgentRequest(RequestModel):
 
 
 class ContentChunk(WireModel):
-    """A passage that was retrieved."""
+    """A retrieved passage."""
 
     id: str
-    """Its UUID."""
+    """The passage's UUID."""
     text: str = Field(min_length=CHUNK_LENGTH[0], max_length=CHUNK_LENGTH[1])
-    """What it says, cut to 5,000 characters; a very short one with its headings."""
+    """The text, cut to 5,000 characters; a very short one is prefixed with its headings."""
     source_url: str
-    """Its section on the published site."""
+    """URL of the section on the published site."""
     chapter: str
     """Title of the chapter."""
     section: str | None = None
@@ -87,34 +87,34 @@ class ContentChunk(WireModel):
 
 
 class RetrievalMetadata(WireModel):
-    """What was retrieved, when, and for which question."""
+    """Details of the retrieval."""
 
     query: str
-    """The question, as it was asked."""
+    """The question as asked."""
     searched_for: str
-    """The question as it was searched for: complete in itself, where it was a follow-up."""
+    """The standalone question that was searched for."""
     timestamp: datetime
-    """When, in UTC."""
+    """The time of the search, in UTC."""
     source_count: int = Field(ge=1, le=MAX_CHUNKS)
-    """How many passages were found."""
+    """How many passages were retrieved."""
 
 
 class RetrievedContent(WireModel):
-    """What the search found; streamed before the answer."""
+    """The retrieved passages; streamed before the answer."""
 
     content_chunks: list[ContentChunk] = Field(min_length=1, max_length=MAX_CHUNKS)
     """The passages, best first."""
     retrieval_metadata: RetrievalMetadata
-    """About the search."""
+    """Details of the retrieval."""
 
 
 class AgentSource(WireModel):
-    """A passage that the answer cites; the `[n]` in the text count these."""
+    """A cited passage; the `[n]` in the text count these."""
 
     content_id: str
     """The passage's UUID."""
     source_url: str
-    """Its section on the published site; empty for the reader's own text."""
+    """URL of the section on the published site; empty for the reader's own text."""
     chapter: str
     """Title of the chapter."""
     section: str | None = None
@@ -122,79 +122,79 @@ class AgentSource(WireModel):
 
 
 class GroundingValidation(WireModel):
-    """Whether the answer says only what its sources say."""
+    """Whether the sources support the answer."""
 
     is_fully_ground: bool
-    """Whether every statement shown is supported as a whole."""
+    """Whether every statement shown is fully supported."""
     is_fully_grounded: bool
-    """The same by its other name."""
+    """The same value under another name."""
     unsupported_claims: list[str]
-    """What the model claimed and the sources do not fully support, shown or withheld."""
+    """Claims, shown or withheld, that the sources do not fully support."""
 
     @model_validator(mode="after")
-    def _names_what_is_not(self) -> "GroundingValidation":
+    def _check_consistency(self) -> "GroundingValidation":
         if self.is_fully_ground != self.is_fully_grounded:
-            raise ValueError("both names have one value")
+            raise ValueError("is_fully_ground and is_fully_grounded must be equal")
         if not self.is_fully_grounded and not self.unsupported_claims:
-            raise ValueError("what is not fully grounded has unsupported claims")
+            raise ValueError("unsupported_claims must not be empty unless fully grounded")
         return self
 
 
 class AgentResponse(WireModel):
-    """A checked answer, or a refusal that says so."""
+    """A verified answer, or a refusal."""
 
     response_text: str = Field(min_length=1, max_length=MAX_RESPONSE)
-    """The answer, with `[n]` behind each sentence for its source."""
+    """The answer, with `[n]` after each sentence for its source."""
     sources: list[AgentSource]
-    """The passages it cites; none for a refusal."""
+    """The cited passages; empty for a refusal."""
     confidence_score: UnitFloat
     """Average similarity of the passages used."""
     grounding_validation: GroundingValidation
-    """Whether the answer says only what its sources say."""
+    """Whether the sources support the answer."""
     conversation_id: str
-    """Pass it on to ask a follow-up."""
+    """Send it to ask a follow-up."""
     timestamp: datetime
     """When the answer was finished, in UTC."""
     reader_token: str | None = None
-    """Where readers share a key or need none: send it as `X-Citewell-Reader` from here on."""
+    """For readers who share a key or use none: send it as `X-Citewell-Reader` from now on."""
 
 
 class SessionMessage(WireModel):
-    """One message of a conversation."""
+    """A message of a conversation."""
 
     role: Literal["user", "assistant"]
-    """Who said it."""
+    """The author."""
     content: str
-    """What was said."""
+    """The text."""
     timestamp: datetime
     """When the question arrived, or the answer was finished, in UTC."""
 
 
 class ConversationSession(WireModel):
-    """A conversation; it is gone 24 hours after its last message."""
+    """A conversation; it is deleted 24 hours after its last message."""
 
     session_id: str
-    """The conversation's id."""
+    """The id of the conversation."""
     openai_thread_id: str
-    """The `thread_id` that came with its questions; without one, the conversation's id."""
+    """The `thread_id` of its requests, or the id of the conversation."""
     created_at: datetime
     """When its first question arrived, in UTC."""
     last_interaction: datetime
-    """When the last message came, in UTC."""
+    """The time of the last message, in UTC."""
     user_id: str | None = None
-    """The `user_id` that came with its questions; without one, the key and reader it belongs to."""
+    """The `user_id` of its requests, or the key and reader that own it."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
-    """Where the last answer came from."""
+    """The source of the last answer."""
     active_filters: dict[str, Any] | None = None
-    """Where the last question searched, for each field the values of which any could match."""
+    """The filters of the last question: for each field, the values of which any may match."""
     conversation_history: list[SessionMessage] = Field(max_length=MAX_MESSAGES)
-    """Its last 100 messages, the oldest first."""
+    """Its last 100 messages, oldest first."""
     state: Literal["created", "active", "inactive", "expired"]
-    """`created` while the first answer is being made, `inactive` after an hour of rest."""
+    """`created` until the first answer is finished, `inactive` after an idle hour."""
 
 
 class Agent:
-    """The dialect of an agent with conversation sessions."""
+    """The format of an agent with conversation sessions."""
 
     name = "agent"
     whole_path = "/agent/ask"
@@ -206,11 +206,11 @@ class Agent:
     session = ConversationSession
 
     def question(self, body: AgentRequest) -> Question:
-        """Read the request."""
+        """Convert a request to a question."""
         return Question(
             text=body.query_text,
             thread_id=body.conversation_id or body.thread_id,
-            filters=(body.filters or BookFilters()).read(),
+            filters=(body.filters or BookFilters()).to_filters(),
             selected_text=body.user_context if body.context_mode == "user_provided" else None,
             contract=self.name,
             noted={"thread_id": body.thread_id} if body.thread_id else {},
@@ -218,7 +218,7 @@ class Agent:
         )
 
     def reply(self, answer: Answer) -> AgentResponse:
-        """Write the whole response."""
+        """Convert an answer to a complete response."""
         return AgentResponse(
             response_text=truncate(answer.text, MAX_RESPONSE),
             sources=[_source(hit) for hit in answer.sources],
@@ -233,13 +233,13 @@ class Agent:
         )
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one event: start, retrieved_content, sentence, done or error."""
+        """Return the event `start`, `retrieved_content`, `sentence` or `done`."""
         match event:
             case Started(thread_id):
                 return ServerSentEvent("start", {"conversation_id": thread_id})
-            case Retrieved(standalone, hits, _, at, asked):
-                found = retrieved_content(asked, standalone, hits, at)
-                return ServerSentEvent("retrieved_content", dump(found)) if found else None
+            case Retrieved(standalone, hits, _, at, question):
+                content = retrieved_content(question, standalone, hits, at)
+                return ServerSentEvent("retrieved_content", dump(content)) if content else None
             case Sentence(text):
                 return ServerSentEvent("sentence", {"text": text})
             case Done(answer):
@@ -248,69 +248,73 @@ class Agent:
                 return None
 
     def streams(self, _: AgentRequest) -> bool:
-        """Stream from the streaming path only."""
+        """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, rules: RetentionPolicy) -> ConversationSession:
-        """Write a conversation."""
-        answers = [message.record for message in thread.messages if message.record]
-        last = answers[-1] if answers else {}
-        named = (one.get("noted", {}).get("thread_id") for one in reversed(answers))
+    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> ConversationSession:
+        """Convert a thread to a session."""
+        records = [message.record for message in thread.messages if message.record]
+        last = records[-1] if records else {}
+        thread_ids = (record.get("noted", {}).get("thread_id") for record in reversed(records))
         return ConversationSession(
             session_id=thread.id,
-            openai_thread_id=next(filter(None, named), thread.id),
+            openai_thread_id=next(filter(None, thread_ids), thread.id),
             created_at=thread.created_at,
             last_interaction=thread.updated_at,
-            user_id=_user(thread),
+            user_id=_user_id(thread),
             context_mode=last.get("mode", "retrieval_pipeline"),
             active_filters=last.get("filters") or None,
             conversation_history=[
-                SessionMessage(role=one.role, content=one.content, timestamp=one.created_at)
-                for one in thread.messages[-MAX_MESSAGES:]
+                SessionMessage(
+                    role=message.role, content=message.content, timestamp=message.created_at
+                )
+                for message in thread.messages[-MAX_MESSAGES:]
             ],
-            state=session_state(thread.message_count, now - thread.updated_at, rules),
+            state=session_state(thread.message_count, now - thread.updated_at, policy),
         )
 
 
-def _user(thread: Thread) -> str | None:
-    named = thread.metadata.get("user_id")
-    if isinstance(named, str):
-        return named
-    # Without a key nobody is known, however readers are told apart.
+def _user_id(thread: Thread) -> str | None:
+    user_id = thread.metadata.get("user_id")
+    if isinstance(user_id, str):
+        return user_id
+    # The owner of a conversation without a key is only a random token.
     return None if (thread.owner or "").startswith("anonymous") else thread.owner
 
 
 def session_state(
-    messages: int, idle: timedelta, rules: RetentionPolicy = RETENTION_POLICIES["agent"]
+    messages: int, idle: timedelta, policy: RetentionPolicy = RETENTION_POLICIES["agent"]
 ) -> Literal["created", "active", "inactive", "expired"]:
-    """Return how a conversation of so many messages stands that nobody wrote to for so long."""
-    if rules.delete_after and idle > rules.delete_after:
+    """Return the state of a conversation by its number of messages and idle time."""
+    if policy.delete_after and idle > policy.delete_after:
         return "expired"
     if not messages:
         return "created"
-    return "inactive" if idle > rules.idle_after else "active"
+    return "inactive" if idle > policy.idle_after else "active"
 
 
 def retrieved_content(
     query: str, searched_for: str, hits: tuple[Hit, ...], at: datetime
 ) -> RetrievedContent | None:
-    """Write what a search found; `None` if that is nothing."""
+    """Convert the hits of a search, or return `None` if there are none."""
     if not hits:
         return None
     chunks = [_chunk(hit) for hit in hits[:MAX_CHUNKS]]
-    about = RetrievalMetadata(
+    metadata = RetrievalMetadata(
         query=query, searched_for=searched_for, timestamp=at, source_count=len(chunks)
     )
-    return RetrievedContent(content_chunks=chunks, retrieval_metadata=about)
+    return RetrievedContent(content_chunks=chunks, retrieval_metadata=metadata)
 
 
 def _chunk(hit: Hit) -> ContentChunk:
-    least, most = CHUNK_LENGTH
+    min_length, max_length = CHUNK_LENGTH
     chunk = hit.chunk
-    text = chunk.text if len(chunk.text) >= least else f"{chunk.heading}: {chunk.text}".ljust(least)
+    text = chunk.text
+    if len(text) < min_length:
+        text = f"{chunk.heading}: {text}".ljust(min_length)
     return ContentChunk(
         id=chunk.id,
-        text=truncate(text, most),
+        text=truncate(text, max_length),
         source_url=chunk.url,
         chapter=chunk.chapter,
         section=chunk.section or None,

@@ -1,4 +1,4 @@
-"""The assistant contract: `POST /assistant/chat`, `/assistant/chat/stream` and `POST /search`."""
+"""The assistant contract: `/assistant/chat`, its stream and sessions, and `/search`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,116 +45,116 @@ class AssistantRequest(RequestModel):
     message: NonBlankText
     """The question, of 1 to 500 characters."""
     session_id: Uuid4 | None = None
-    """Continues a session; a UUID of version 4. Left out, or after 30 minutes of rest, a new one
-    begins."""
+    """The session to continue, a UUID of version 4. Without one, or after 30 idle minutes, a new
+    session starts."""
 
 
 class AssistantSource(WireModel):
-    """A passage that the answer cites; the `[n]` in the text count these."""
+    """A cited passage; the `[n]` in the text count these."""
 
     chunk_id: str
     """The passage's UUID."""
     title: str | None = None
-    """Title of the page it stands on."""
+    """Title of its page."""
     slug: str
-    """Path of that page on the published site."""
+    """URL path of its page on the published site."""
     score: UnitFloat
     """Calibrated relevance to the question."""
 
 
 class AssistantMetadata(WireModel):
-    """What the answer took."""
+    """The cost of the answer."""
 
     response_time_ms: int = Field(ge=0)
     """Milliseconds from the question to the answer."""
     tokens_used: int | None = Field(None, ge=0)
-    """Tokens of the language model, where it counts them."""
+    """Tokens of the language model, if it counts them."""
     context_chunks: int = Field(ge=0)
-    """How many passages the answer was made from; 0 for a refusal."""
+    """How many passages the answer is based on; 0 for a refusal."""
 
 
 class AssistantResponse(WireModel):
-    """A checked answer, or a refusal that says so."""
+    """A verified answer, or a refusal."""
 
     session_id: str
-    """Pass it on to ask a follow-up."""
+    """Send it to ask a follow-up."""
     message: str = Field(min_length=1)
-    """The answer, with `[n]` behind each sentence for its source."""
+    """The answer, with `[n]` after each sentence for its source."""
     sources: list[AssistantSource]
-    """The passages it cites; none for a refusal."""
+    """The cited passages; empty for a refusal."""
     metadata: AssistantMetadata
-    """What it took."""
+    """The cost of the answer."""
 
 
 class ConversationTurn(WireModel):
-    """One turn of a session."""
+    """A message of a session."""
 
     role: Literal["user", "assistant"]
-    """Who said it."""
+    """The author."""
     content: str
-    """What was said."""
+    """The text."""
     timestamp: datetime
     """When the question arrived, or the answer was finished, in UTC."""
 
 
 class Session(WireModel):
-    """A session: its last ten turns, of which alone a follow-up knows."""
+    """A session with its last ten turns, the only ones that follow-ups can refer to."""
 
     session_id: str
-    """Its id."""
+    """The id of the session."""
     turns: list[ConversationTurn] = Field(max_length=MAX_TURNS)
-    """The oldest first."""
+    """The turns, oldest first."""
     created_at: datetime
     """When its first question arrived, in UTC."""
     last_activity: datetime
-    """When the last turn came, in UTC."""
+    """The time of the last turn, in UTC."""
     state: Literal["active", "expired"]
-    """`expired` after 30 minutes of rest: the next message begins another session."""
+    """`expired` after 30 idle minutes: the next message starts a new session."""
 
 
 class SearchRequest(RequestModel):
-    """What to look for in the book."""
+    """A search of one or several books."""
 
     query: NonBlankText
     """The question, of 1 to 500 characters."""
     top_k: JsonInt = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
-    """How many passages to give."""
+    """How many passages to return."""
     filters: BookFilters | None = None
-    """Where to search."""
+    """Restricts the search."""
     book: str | None = Field(None, max_length=64)
-    """Which book; may be left out where there is only one."""
+    """The book; optional if there is only one."""
     books: list[BookName] | None = Field(None, min_length=1, max_length=MAX_BOOKS)
-    """Several books to search at once, in place of `book`."""
+    """Several books to search, instead of `book`."""
 
 
 class SearchHit(AssistantSource):
-    """A passage that was found."""
+    """A retrieved passage."""
 
     text: str
-    """What it says, in Markdown."""
+    """The text, in Markdown."""
     preview: str = Field(max_length=PREVIEW_LENGTH)
-    """How it begins, as plain text."""
+    """The beginning of the text, as plain text."""
     chapter: str
     """Title of the chapter."""
     section: str
     """Title of the section."""
     url: str
-    """Its section on the published site."""
+    """URL of the section on the published site."""
     book: str
-    """The book it stands in."""
+    """The book."""
 
 
 class SearchResponse(WireModel):
-    """What was found, best first."""
+    """The retrieved passages, best first."""
 
     query: str
-    """What was looked for."""
+    """The question."""
     results: list[SearchHit] = Field(max_length=MAX_TOP_K)
     """The passages."""
 
 
 class Assistant:
-    """The dialect of a small assistant with short sessions."""
+    """The format of a small assistant with short sessions."""
 
     name = "assistant"
     whole_path = "/assistant/chat"
@@ -166,7 +166,7 @@ class Assistant:
     session = Session
 
     def question(self, body: AssistantRequest) -> Question:
-        """Read the request."""
+        """Convert a request to a question."""
         return Question(
             text=body.message,
             thread_id=body.session_id,
@@ -175,7 +175,7 @@ class Assistant:
         )
 
     def reply(self, answer: Answer) -> AssistantResponse:
-        """Write the whole response."""
+        """Convert an answer to a complete response."""
         return AssistantResponse(
             session_id=answer.thread_id,
             message=answer.text,
@@ -188,7 +188,7 @@ class Assistant:
         )
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one event: start, retrieved, sentence, done or error."""
+        """Return the event `start`, `retrieved`, `sentence` or `done`."""
         match event:
             case Started(thread_id):
                 return ServerSentEvent("start", {"session_id": thread_id})
@@ -204,26 +204,26 @@ class Assistant:
                 return None
 
     def streams(self, _: AssistantRequest) -> bool:
-        """Stream from the streaming path only."""
+        """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, rules: RetentionPolicy) -> Session:
-        """Write a session."""
-        over = now - thread.updated_at > rules.idle_after
+    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Session:
+        """Convert a thread to a session."""
+        expired = now - thread.updated_at > policy.idle_after
         return Session(
             session_id=thread.id,
             turns=[
-                ConversationTurn(role=one.role, content=one.content, timestamp=one.created_at)
-                for one in thread.messages[-MAX_TURNS:]
+                ConversationTurn(role=turn.role, content=turn.content, timestamp=turn.created_at)
+                for turn in thread.messages[-MAX_TURNS:]
             ],
             created_at=thread.created_at,
             last_activity=thread.updated_at,
-            state="expired" if over else "active",
+            state="expired" if expired else "active",
         )
 
 
-def found(query: str, hits: Sequence[Hit]) -> SearchResponse:
-    """Write what a search gave."""
+def to_search_response(query: str, hits: Sequence[Hit]) -> SearchResponse:
+    """Convert the hits of a search to a response."""
     return SearchResponse(query=query, results=[_hit(hit) for hit in hits])
 
 

@@ -1,4 +1,4 @@
-"""The native contract: `POST /chat/run` and `POST /chat/stream`."""
+"""The native contract: `/chat/run` and `/chat/stream`."""
 
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -43,41 +43,41 @@ class ChatRequest(RequestModel):
     message: NonBlankText
     """The question."""
     session_id: Uuid4 | None = None
-    """Continues a conversation; a UUID of version 4. Left out, a new one begins."""
+    """The conversation to continue, a UUID of version 4. Without one, a new one starts."""
     stream: JsonBool = False
-    """Whether `/chat/run` answers with server-sent events."""
+    """Whether `/chat/run` returns server-sent events."""
     top_k: JsonInt = Field(5, ge=1, le=10)
     """How many passages to retrieve."""
     similarity_threshold: JsonFloat = Field(0.7, ge=0.0, le=1.0)
-    """Least similarity of a passage that may be used."""
+    """Minimum similarity of the passages used."""
     filters: BookFilters | None = None
-    """Where to search."""
+    """Restricts the search."""
     book: str | None = Field(None, max_length=64)
-    """Which book; may be left out where there is only one."""
+    """The book; optional if there is only one."""
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
-    """Where the answer may come from: the book, or `user_context` alone."""
+    """The source of the answer: the book, or `user_context` alone."""
     user_context: Context | None = Field(None, validate_default=True)
-    """The selected text, of 1 to 16,000 characters; in mode `user_provided` it is required and the
-    only source: nothing is retrieved, and what was said before does not count. An object is kept
-    with the conversation, and the answer does not depend on it."""
+    """The selected text, of 1 to 16,000 characters. In mode `user_provided` it is required and the
+    only source: nothing is retrieved, and earlier messages are ignored. An object is stored with
+    the conversation and does not affect the answer."""
     user_id: UserId | None = None
-    """Whose question it is; kept as `user_id` in the `metadata` of the conversation."""
+    """Your id of the user; stored as `user_id` in the `metadata` of the conversation."""
     metadata: Metadata | None = None
-    """What to keep with the conversation, up to 10,000 bytes; its fields replace earlier ones."""
+    """Data to store with the conversation, up to 10,000 bytes; its fields replace earlier ones."""
 
     @field_validator("user_context")
     @classmethod
-    def _has_context(cls, value: Context | None, info: ValidationInfo) -> Context | None:
+    def _check_context(cls, value: Context | None, info: ValidationInfo) -> Context | None:
         return check_context(value, info.data.get("context_mode"))
 
 
 class RetrievedPassage(WireModel):
-    """A passage that was retrieved for the question."""
+    """A retrieved passage."""
 
     chunk_id: str
-    """The passage's UUID; it stays while the passage keeps its place in the book."""
+    """The passage's UUID, which is stable while the passage keeps its position in the book."""
     chunk_text: str = Field(max_length=PREVIEW_LENGTH)
-    """The passage, cut to 500 characters."""
+    """The text, cut to 500 characters."""
     similarity_score: float = Field(ge=0, le=1)
     """Calibrated relevance of this passage to the question."""
     cosine: float = Field(ge=0, le=1)
@@ -87,205 +87,205 @@ class RetrievedPassage(WireModel):
     section: str
     """Title of the section."""
     url: str
-    """The section on the published site."""
+    """URL of the section on the published site."""
     source_file: str
-    """Path of the page's source below the book's folder."""
+    """Path of the page's source file in the book's folder."""
     chunk_index: int
     """Position among the passages of its page, from 1."""
     content_hash: str
-    """SHA-256 of the whole passage."""
+    """SHA-256 of the complete passage."""
     heading: str = ""
-    """Part, chapter and headings that the passage stands under."""
+    """Part, chapter and headings of the passage."""
     role: Literal["text", "exercises", "solutions", "glossary", "figure"] = "text"
-    """What the author uses the passage for."""
+    """The purpose of the passage in the book."""
     piece: str = ""
-    """Which piece of a long table, list or code block it is, as `2/3`; empty if it is whole."""
+    """The part of a split table, list or code block, as `2/3`; empty if it is not split."""
 
 
 class Source(RetrievedPassage):
-    """A passage that the answer cites."""
+    """A cited passage."""
 
     number: int
-    """The `[n]` that points here."""
+    """The `[n]` that refers to it."""
 
 
 class Quote(WireModel):
-    """A sentence of the book that proves a claim."""
+    """A sentence of the book that supports or contradicts a claim."""
 
     number: int
-    """The source it stands in."""
+    """The number of its source."""
     chunk_id: str
-    """The passage it stands in."""
+    """The id of its passage."""
     chapter: str
     """Title of the chapter."""
     section: str
     """Title of the section."""
     quote: str
-    """Byte for byte what the passage, its heading or the selection says between the offsets."""
+    """The quoted text, byte for byte as in the passage, its heading or the selection."""
     start: int
-    """Where it begins, in characters."""
+    """Start offset in characters."""
     end: int
-    """Where it ends."""
+    """End offset in characters."""
     url: str
     """Opens the published page at that sentence; empty for the reader's own text."""
     of: Literal["text", "heading", "selection", "own_text"] = "text"
-    """What is quoted: the passage; the headings it stands under (`heading` of its source); the
-    reader's selection, which the book has at `url`; or a selection that is not of the book."""
+    """What is quoted: the passage; its `heading`; the reader's selection, which the book has at
+    `url`; or a selection that is not from the book."""
     found_in: str = ""
-    """For `selection`: the `chunk_id` of the book's passage that says the same."""
+    """For `selection`: the `chunk_id` of the passage of the book with the same text."""
 
 
 class CheckedClaim(WireModel):
-    """One statement of the answer and whether the book says so."""
+    """A statement of the answer with its verdict."""
 
     text: str
     """The statement."""
     start: int
-    """Where it begins in `response`; of one that was withheld, where it would have."""
+    """Start offset in `response`; for a withheld claim, where it would have been."""
     end: int
-    """Where it ends."""
+    """End offset."""
     verdict: Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
-    """`contradicted`: the book says otherwise; the citations then say what it says."""
+    """For `contradicted`, the citations are the sentences that contradict the claim."""
     probability: float = Field(ge=0, le=1)
-    """How likely the book supports it."""
+    """Probability that the book supports the claim."""
     citations: list[Quote]
-    """The sentences of the book that prove it."""
+    """The evidence in the book."""
 
 
 class Metrics(WireModel):
-    """How good the passages are that the answer was made from; 0 where there is none."""
+    """Quality measures of the passages used; 0 if there are none."""
 
     average_similarity: float = Field(ge=0, le=1)
     """Mean similarity of the passages used."""
     min_similarity: float = Field(ge=0, le=1)
-    """That of the weakest."""
+    """Lowest similarity of a passage used."""
     max_similarity: float = Field(ge=0, le=1)
-    """That of the best."""
+    """Highest similarity of a passage used."""
     num_chunks: int = Field(ge=0)
     """How many passages are used."""
     chunk_diversity: float = Field(ge=0, le=1)
-    """How much they differ: 1 less their mean similarity to each other."""
+    """1 minus the mean pairwise similarity of the passages."""
     confidence_level: ConfidenceLevel
-    """What the mean and the number come to."""
+    """The level by the mean similarity and the number of passages."""
     should_answer: bool
-    """Whether that is enough to answer."""
+    """Whether the evidence is sufficient to answer."""
     has_sufficient_context: bool = False
-    """Whether there are at least three passages, with a mean similarity of at least 0.75."""
+    """Whether there are at least three passages with a mean similarity of at least 0.75."""
     answerability: float = Field(ge=0, le=1)
-    """Probability that what was retrieved holds the answer; it decides whether to answer."""
+    """Probability that the passages contain the answer; it decides whether to answer."""
     correctness: float | None = Field(default=None, ge=0, le=1)
-    """Probability that the answer is right and supported; `null` until it is complete, and for
-    what was not searched for."""
+    """Probability that the answer is correct and supported; `null` until it is complete, and
+    without retrieval."""
 
 
 class StageTimings(WireModel):
     """Milliseconds spent in each stage."""
 
     retrieve_ms: float
-    """Searching."""
+    """Retrieval."""
     answer_ms: float
-    """Writing."""
+    """Generation."""
     verify_ms: float
-    """Checking."""
+    """Verification."""
     total_ms: float
-    """All of it."""
+    """All stages."""
 
 
 class Usage(WireModel):
-    """What the model took."""
+    """The model's usage."""
 
     total_tokens: int = Field(ge=0)
-    """Tokens read and written."""
+    """Input and output tokens."""
     cost_usd: float | None = Field(default=None, ge=0)
-    """What they cost, where the price is known."""
+    """Their cost, if the price is known."""
 
 
 class ChatGrounding(WireModel):
-    """Whether the answer says only what its source says."""
+    """Whether the source supports the answer."""
 
     is_fully_grounded: bool
-    """Whether every statement shown is supported as a whole."""
+    """Whether every statement shown is fully supported."""
     unsupported_claims: list[str]
-    """What the model claimed and the source does not fully support, shown or withheld."""
+    """Claims, shown or withheld, that the source does not fully support."""
 
 
 class ChatNotice(WireModel):
-    """Something that was down while the question was answered."""
+    """A degradation while the question was answered."""
 
     code: Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
-    """What it is, for programs."""
+    """Machine-readable."""
     detail: str
-    """The same in words."""
+    """Human-readable."""
 
 
 class ChatResponse(WireModel):
-    """An answer whose every sentence was checked, or a refusal that says so."""
+    """An answer in which every sentence was verified, or a refusal."""
 
     response: str = Field(min_length=1)
-    """The answer, with `[n]` behind each sentence for its source."""
+    """The answer, with `[n]` after each sentence for its source."""
     confidence: float = Field(ge=0, le=1)
     """Average similarity of the passages used."""
     sources: list[Source]
-    """The passages that the answer cites, in the order of their `[n]`; none for a refusal."""
+    """The cited passages in the order of their `[n]`; empty for a refusal."""
     retrieved: list[RetrievedPassage]
-    """The passages that the answer could be made from; for a refusal, the nearest ones."""
+    """The passages available for the answer; for a refusal, the most relevant ones."""
     session_id: str
-    """Pass it on to ask a follow-up."""
+    """Send it to ask a follow-up."""
     timestamp: datetime
     """When the answer was finished, in UTC."""
     confidence_level: ConfidenceLevel
-    """Low answers carry a disclaimer; with insufficient passages nothing is answered from them."""
+    """Answers with low confidence have a disclaimer; `insufficient` leads to a refusal."""
     should_answer: bool
-    """Whether the passages that were retrieved are enough to answer. It is `false` for small talk,
-    and may be for an answer from the table of contents: `status` says what the response is."""
+    """Whether the retrieved passages are sufficient to answer. It is `false` for small talk, and
+    may be `false` for an answer from the table of contents: `status` classifies the response."""
     status: AnswerStatus
-    """What the response is: `answered`; `not_in_book`, off the book's subject; `no_direct_answer`,
-    where a section was found but no proven sentence; `not_in_selection`; `unsupported_request`,
-    which quoting the book cannot meet; `small_talk`; or `no_context`, without the book."""
+    """The kind of response: `answered`; `not_in_book`, an unrelated question; `no_direct_answer`,
+    if a section was found but no supported sentence; `not_in_selection`; `unsupported_request`,
+    which quotes cannot fulfil; `small_talk`; or `no_context`, without the book."""
     answer_id: str
-    """What `/answers/{answer_id}` gives the full record by."""
+    """The id of the full record at `/answers/{answer_id}`."""
     query_id: str
-    """The same id, by the name that the query contract has for it."""
+    """The same id, by its name in the query contract."""
     claims: list[CheckedClaim]
     """Every statement of the answer with its verdict."""
     unsupported_claims: list[str]
-    """What the model claimed and the book does not support; by default not part of `response`."""
+    """Claims that the book does not support; by default not part of `response`."""
     grounding: ChatGrounding
-    """Whether the answer says only what its source says."""
+    """Whether the source supports the answer."""
     standalone_question: str
-    """The question as it was searched for."""
+    """The question that was searched for, with references resolved."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
-    """Where the answer came from."""
+    """The source of the answer."""
     missing_terms: list[str]
-    """For a selection that does not answer: words of the question that it does not have."""
+    """For a selection without an answer: terms of the question that it does not contain."""
     offer: Literal["whole_book"] | None
-    """`whole_book` where the selection does not answer, but the book may: ask again without it."""
+    """`whole_book` if the selection has no answer but the book may: ask again without it."""
     metrics: Metrics
-    """How good the retrieved passages are."""
+    """Quality measures of the passages used."""
     timings: StageTimings
     """Milliseconds spent in each stage."""
     usage: Usage | None
-    """What the model took, where it counts that."""
+    """The model's usage, if it reports that."""
     book: str
-    """The book asked about."""
+    """The book."""
     revision: str
-    """Its revision that was searched."""
+    """The revision of the book."""
     model: str
-    """Who wrote the answer."""
+    """The model that generated the answer."""
     notices: list[ChatNotice]
-    """What the reader should know: `not_kept` if the answer could not be stored; `embedded_answer`
-    if the book is quoted because no language model could be used, or had anything to say that the
-    book proves; `fallback_model` if another than the first one wrote; `incomplete` if it broke
-    off, and the answer is what was proven until then."""
+    """Degradations: `not_kept` if the answer could not be stored; `embedded_answer` if the book is
+    quoted because no language model was available or wrote anything that the book supports;
+    `fallback_model` if a model other than the first one answered; `incomplete` if the model
+    failed and the answer is what had been verified until then."""
     cache_age_seconds: float | None
-    """How long ago the answer was made, where the same was asked before; null if made now."""
+    """Age of an answer from the cache; `null` if it was generated now."""
     reader_token: str | None = None
-    """Where readers share a key or need none: send it as `X-Citewell-Reader` from here on, and
-    nobody else sees your conversations. Given to readers who sent none."""
+    """For readers who share a key or use none: send it as `X-Citewell-Reader` from now on to keep
+    your conversations private. Issued to readers who send none."""
 
 
 class Chat:
-    """Citewell's own dialect."""
+    """Citewell's native format."""
 
     name = "chat"
     whole_path = "/chat/run"
@@ -294,15 +294,15 @@ class Chat:
     response = ChatResponse
 
     def question(self, body: ChatRequest) -> Question:
-        """Read the request."""
+        """Convert a request to a question."""
         return Question(
             text=body.message,
             book=body.book,
             thread_id=body.session_id,
             top_k=body.top_k,
             threshold=body.similarity_threshold,
-            filters=(body.filters or BookFilters()).read(),
-            selected_text=_selected(body),
+            filters=(body.filters or BookFilters()).to_filters(),
+            selected_text=_selected_text(body),
             contract=self.name,
             noted={"user_context": body.user_context}
             if isinstance(body.user_context, dict)
@@ -314,7 +314,7 @@ class Chat:
         )
 
     def reply(self, answer: Answer) -> ChatResponse:
-        """Write the whole response."""
+        """Convert an answer to a complete response."""
         confidence = answer.confidence
         return ChatResponse(
             response=answer.text,
@@ -344,12 +344,12 @@ class Chat:
             book=answer.book,
             revision=answer.revision,
             model=answer.model,
-            notices=[ChatNotice(code=one, detail=NOTICES[one]) for one in answer.notices],
+            notices=[ChatNotice(code=code, detail=NOTICES[code]) for code in answer.notices],
             cache_age_seconds=answer.cache_age,
         )
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one event: start, retrieved, sentence, withheld, done or error."""
+        """Return the event `start`, `retrieved`, `sentence`, `withheld` or `done`."""
         match event:
             case Started(thread_id, answer_id):
                 return ServerSentEvent("start", {"session_id": thread_id, "answer_id": answer_id})
@@ -374,7 +374,7 @@ class Chat:
                 return None
 
     def streams(self, body: ChatRequest) -> bool:
-        """Stream from the whole path too, if the request says so."""
+        """Return whether the request asks `/chat/run` for a stream."""
         return body.stream
 
 
@@ -384,13 +384,13 @@ def _usage(answer: Answer) -> Usage | None:
     return Usage(total_tokens=answer.tokens_used, cost_usd=answer.dollars)
 
 
-def _selected(body: ChatRequest) -> str | None:
-    selected = isinstance(body.user_context, str) and body.context_mode == "user_provided"
-    return str(body.user_context) if selected else None
+def _selected_text(body: ChatRequest) -> str | None:
+    text = body.user_context
+    return text if isinstance(text, str) and body.context_mode == "user_provided" else None
 
 
 def _sources(answer: Answer) -> list[Source]:
-    numbers = {one.chunk_id: one.number for one in answer.citations}
+    numbers = {citation.chunk_id: citation.number for citation in answer.citations}
     return [
         Source(number=numbers[hit.chunk.id], **_passage(hit).model_dump()) for hit in answer.sources
     ]
@@ -416,7 +416,7 @@ def _passage(hit: Hit) -> RetrievedPassage:
 
 
 def checked_claim(claim: Claim) -> CheckedClaim:
-    """Write a claim with its verdict and its quotes."""
+    """Convert a claim with its verdict and quotes."""
     return CheckedClaim(
         text=claim.text,
         start=claim.start,
@@ -428,42 +428,42 @@ def checked_claim(claim: Claim) -> CheckedClaim:
 
 
 def metrics_of(confidence: Confidence) -> Metrics:
-    """Write the measures of the evidence."""
+    """Convert the confidence in the evidence."""
     fields = asdict(confidence)
     level = fields.pop("level")
-    enough = confidence.has_sufficient_context
-    return Metrics(confidence_level=level, has_sufficient_context=enough, **fields)
+    sufficient = confidence.has_sufficient_context
+    return Metrics(confidence_level=level, has_sufficient_context=sufficient, **fields)
 
 
-LongWords = Annotated[
+LongText = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), NOT_BLANK
 ]
 
 
 class OnPageRequest(ChatRequest):
-    """A question about the book, as long as a client of the workflows may write one."""
+    """A question from the chat on a page of the book."""
 
-    message: LongWords
+    message: LongText
     """The question, of 1 to 2,000 characters."""
     user_context: Context | None = Field(None, validate_default=True)
-    """The selected text, as in the native contract; or an object that says where the reader is. Its
-    `chapter` is a hint: of passages that answer about as well, those of that chapter come first. It
-    keeps nothing out, and does not decide whether the question is answered."""
+    """The selected text, as in the native contract; or an object with the reader's location. Its
+    `chapter` is a hint: of similarly relevant passages, those of that chapter come first. It
+    excludes no passages, and does not decide whether the question is answered."""
 
 
 class WidgetChat(Chat):
-    """The native dialect, and its conversations; questions may be longer, and say where one is."""
+    """The native format and conversations, with longer questions and the reader's location."""
 
     whole_path = "/widget/run"
     stream_path = "/widget/stream"
     request = OnPageRequest
 
     def question(self, body: ChatRequest) -> Question:
-        """Read the request, with the chapter that the reader has open."""
+        """Convert a request to a question with the chapter that the reader has open."""
         return replace(super().question(body), near=_chapter(body))
 
 
 def _chapter(body: ChatRequest) -> str:
-    page = body.user_context
-    chapter = page.get("chapter") if isinstance(page, dict) else None
+    context = body.user_context
+    chapter = context.get("chapter") if isinstance(context, dict) else None
     return chapter if isinstance(chapter, str) else ""

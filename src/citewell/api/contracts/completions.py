@@ -1,7 +1,7 @@
-"""The dialect of chat clients: OpenAI's `POST /v1/chat/completions`.
+"""The format of OpenAI's `POST /v1/chat/completions`.
 
-The messages are the conversation: what came before the last question is what a follow-up may refer
-to, and no thread is needed. A system message is data like any other: it is not followed.
+The request contains the whole conversation, so that no thread is needed for follow-ups. System
+messages are not followed.
 """
 
 import json
@@ -13,71 +13,71 @@ from urllib.parse import quote
 from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from citewell.api.schemas import NOT_BLANK, JsonBool, RequestModel, WireModel, dump
-from citewell.domain import PROVEN_VERDICTS, Answer, AnswerStatus, Claim, Question
+from citewell.domain import PROVEN_VERDICTS, Answer, AnswerStatus, Question
 from citewell.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 NAME = "completions"
 MAX_MESSAGES = 1_000
 MAX_PARTS = 8
-SOURCES = "\n\n**Sources**\n"
-"""What stands between an answer and the list of its sources."""
+SOURCES_HEADING = "\n\n**Sources**\n"
+"""Separates an answer from its list of sources."""
 NonBlankText = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000), NOT_BLANK
 ]
 
 
 class LenientRequestModel(RequestModel):
-    """A model of what chat clients send: what Citewell has no use for is not looked at."""
+    """The base of request models for chat clients; unknown fields are ignored."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
 
 
 class TextPart(LenientRequestModel):
-    """A piece of text; other kinds of content cannot be read."""
+    """A text part; other content types are not supported."""
 
     type: Literal["text"]
-    """What it is."""
+    """The content type."""
     text: NonBlankText
-    """Its words."""
+    """The text."""
 
 
 class UserMessage(LenientRequestModel):
-    """What the reader says."""
+    """A question."""
 
     role: Literal["user"]
-    """Who says it."""
+    """The author."""
     content: NonBlankText | Annotated[list[TextPart], Field(min_length=1, max_length=MAX_PARTS)]
-    """The question, of 1 to 2,000 characters, or up to 8 pieces of it."""
+    """The question, of 1 to 2,000 characters, or up to 8 parts of it."""
 
 
 class OtherPart(LenientRequestModel):
-    """A piece of what was answered."""
+    """A content part of another message."""
 
     text: str | None = None
-    """Its words, if it has any."""
+    """The text, if any."""
 
 
 class OtherMessage(LenientRequestModel):
-    """What was answered, and what the client adds."""
+    """An answer, or a message that the client adds."""
 
     role: Literal["assistant", "system", "developer", "tool", "function"]
-    """Who says it. Only answers are looked at, and only to understand a follow-up."""
+    """The author. Only answers are used, and only to resolve follow-ups."""
     content: str | list[OtherPart] | None = None
-    """What is said."""
+    """The text."""
 
 
 Message = Annotated[UserMessage | OtherMessage, Field(discriminator="role")]
 
 
 class StreamOptions(LenientRequestModel):
-    """What a streamed answer holds."""
+    """Options of a streamed answer."""
 
     include_usage: JsonBool | None = None
-    """Whether the last chunk tells how many tokens were used."""
+    """Whether the last chunk has the token usage."""
 
 
 class TextFormat(LenientRequestModel):
-    """The only form of an answer."""
+    """The only response format."""
 
     type: Literal["text"]
     """Text."""
@@ -86,186 +86,186 @@ class TextFormat(LenientRequestModel):
 class CompletionRequest(LenientRequestModel):
     """A conversation whose last question is to be answered.
 
-    Fields that this does not list, such as `temperature`, are accepted and change nothing.
+    Other fields, such as `temperature`, are accepted and ignored.
     """
 
     model: str = Field(max_length=64)
-    """The book, by one of the ids of `/v1/models`."""
+    """The book, as an id of `/v1/models`."""
     messages: list[Message] = Field(
         min_length=1,
         max_length=MAX_MESSAGES,
         json_schema_extra={"contains": {"$ref": "#/components/schemas/UserMessage"}},
     )
-    """The conversation; its last message of the role `user` is answered."""
+    """The conversation; its last message with the role `user` is answered."""
     stream: JsonBool | None = None
-    """Whether the answer comes sentence by sentence, each after its check."""
+    """Whether to stream the answer sentence by sentence, each after its verification."""
     stream_options: StreamOptions | None = None
-    """What a streamed answer holds."""
+    """Options of a streamed answer."""
     n: Literal[1] | None = None
-    """How many answers; there is one."""
+    """The number of answers, always 1."""
     response_format: TextFormat | None = None
-    """The form of the answer."""
+    """The response format."""
     tool_choice: Literal["none", "auto"] | None = None
-    """Whether tools of the client are used; they never are."""
+    """Ignored: the client's tools are never called."""
 
     @field_validator("messages")
     @classmethod
-    def _asks(cls, value: list[Message]) -> list[Message]:
+    def _check_user_message(cls, value: list[Message]) -> list[Message]:
         if not any(message.role == "user" for message in value):
-            raise ValueError("must hold a message of the role `user`")
+            raise ValueError("must contain a message with the role `user`")
         return value
 
 
 class UrlCitation(WireModel):
-    """The place in the book that proves a sentence."""
+    """A citation of the book."""
 
     url: str
-    """Opens the page at the sentence that proves it."""
+    """Opens the page at the quoted sentence."""
     title: str
     """Chapter and section."""
     start_index: int = Field(ge=0)
-    """Where the proven words begin in the message, in Unicode code points."""
+    """Start offset of the claim in the message, in Unicode code points."""
     end_index: int = Field(ge=0)
-    """Where they end."""
+    """End offset of the claim."""
 
 
 class Annotation(WireModel):
-    """One citation."""
+    """An annotation of the message."""
 
     type: Literal["url_citation"] = "url_citation"
-    """What it is."""
+    """The type."""
     url_citation: UrlCitation
-    """What it points to."""
+    """The citation."""
 
 
 class CompletionMessage(WireModel):
-    """The answer, or a refusal that says so."""
+    """The answer, or a refusal."""
 
     role: Literal["assistant"] = "assistant"
-    """Who says it."""
+    """The author."""
     content: str
-    """The answer with `[n]` behind each sentence, and the list of its sources."""
+    """The answer with `[n]` after each sentence, and the list of its sources."""
     refusal: None = None
-    """Nothing: that the book does not answer is an answer."""
+    """Always null: a refusal is in `content`."""
     annotations: list[Annotation]
-    """What proves each sentence."""
+    """The citations of each sentence."""
 
 
 class Choice(WireModel):
-    """The one answer."""
+    """The only answer."""
 
     index: Literal[0] = 0
-    """Its place."""
+    """Always 0."""
     message: CompletionMessage
-    """What is said."""
+    """The answer."""
     logprobs: None = None
-    """Nothing."""
+    """Always null."""
     finish_reason: Literal["stop", "length"] = "stop"
-    """Why it ended; `length` if a language model broke off."""
+    """Why the answer ended; `length` if the language model stopped early."""
 
 
 class Usage(WireModel):
-    """Tokens of the language model, where there is one that counts them."""
+    """Token usage, if the language model reports it."""
 
     prompt_tokens: int = Field(ge=0)
-    """Read."""
+    """Input tokens."""
     completion_tokens: int = Field(ge=0)
-    """Written, before the check."""
+    """Output tokens, before verification."""
     total_tokens: int = Field(ge=0)
-    """Both."""
+    """Input and output tokens."""
 
 
 class Proof(WireModel):
-    """What other clients of Citewell are told of an answer."""
+    """Citewell's own fields of the response."""
 
     answer_id: str
-    """Its id; `/answers/{id}` has the full record."""
+    """The id of the full record at `/answers/{id}`."""
     status: AnswerStatus
-    """What the answer is."""
+    """The kind of answer."""
     confidence: Literal["high", "medium", "low", "insufficient"]
-    """How good the evidence is."""
+    """The confidence in the evidence."""
 
 
 class Completion(WireModel):
-    """A checked answer."""
+    """A verified answer."""
 
     id: str
-    """Its id."""
+    """The id of the completion."""
     object: Literal["chat.completion"] = "chat.completion"
-    """What it is."""
+    """The type."""
     created: int
-    """When, in seconds since 1970."""
+    """Unix timestamp."""
     model: str
     """The book."""
     choices: list[Choice]
-    """The one answer."""
+    """The only answer."""
     usage: Usage
-    """What it took."""
+    """Token usage."""
     system_fingerprint: str
     """The revision of the book."""
     citewell: Proof
-    """What other clients of Citewell are told."""
+    """Citewell's own fields."""
 
 
 def question_of(body: CompletionRequest) -> Question:
-    """Read the request."""
-    turns = _turns(body.messages)
-    text, _ = turns.pop()
-    return Question(text=text, book=body.model, earlier=tuple(turns), contract=NAME)
+    """Convert a request to a question with its conversation."""
+    exchanges = _exchanges(body.messages)
+    text, _ = exchanges.pop()
+    return Question(text=text, book=body.model, earlier=tuple(exchanges), contract=NAME)
 
 
 def completion_of(answer: Answer) -> Completion:
-    """Write the whole response."""
+    """Convert an answer to a complete response."""
     message = CompletionMessage(
         content=answer.text + source_list(answer), annotations=_annotations(answer)
     )
     return Completion(
-        id=_id(answer.id),
+        id=_completion_id(answer.id),
         created=int(answer.created_at.timestamp()),
         model=answer.book,
-        choices=[Choice(message=message, finish_reason=_finish(answer))],
+        choices=[Choice(message=message, finish_reason=_finish_reason(answer))],
         usage=_usage(answer),
         system_fingerprint=answer.revision,
-        citewell=_proof(answer),
+        citewell=_answer_proof(answer),
     )
 
 
-class Chunks:
-    """Writes the events of one answer as chunks, which are alike in all but what they add."""
+class ChunkEncoder:
+    """Converts the events of one answer to chunks."""
 
     def __init__(self, model: str, created: int, *, usage: bool) -> None:
-        """Answer for a book; with `usage`, tokens are told in a chunk of their own."""
+        """Start the stream of an answer; `usage` adds a final chunk with the token usage."""
         self._head: dict[str, Any] = {
             "object": "chat.completion.chunk",
             "created": created,
             "model": model,
         }
         self._usage = usage
-        self._said = ""
+        self._streamed_text = ""
 
-    def write(self, event: Event) -> list[dict[str, Any]]:
-        """Return the chunks of an event; none for what this dialect does not tell."""
+    def encode(self, event: Event) -> list[dict[str, Any]]:
+        """Return the chunks of an event, which may be none."""
         match event:
             case Started(_, answer_id):
-                self._head = {"id": _id(answer_id), **self._head}
+                self._head = {"id": _completion_id(answer_id), **self._head}
                 return [self._chunk({"role": "assistant", "content": ""})]
             case Sentence(text):
-                self._said += text
+                self._streamed_text += text
                 return [self._chunk({"content": text})]
             case Done(answer):
-                return [*self._end(answer)]
+                return [*self._final_chunks(answer)]
             case Retrieved() | Withheld() | Failed():
                 return []
 
-    def _end(self, answer: Answer) -> Iterator[dict[str, Any]]:
+    def _final_chunks(self, answer: Answer) -> Iterator[dict[str, Any]]:
         self._head["system_fingerprint"] = answer.revision
-        # What was said is its beginning; of a refusal nothing was.
-        rest = answer.text.removeprefix(self._said) + source_list(answer)
+        # A refusal has not been streamed.
+        rest = answer.text.removeprefix(self._streamed_text) + source_list(answer)
         if rest:
             yield self._chunk({"content": rest})
-        annotations = [dump(one) for one in _annotations(answer)]
-        last = self._chunk({"annotations": annotations}, _finish(answer))
-        yield {**last, "citewell": dump(_proof(answer))}
+        annotations = [dump(annotation) for annotation in _annotations(answer)]
+        last = self._chunk({"annotations": annotations}, _finish_reason(answer))
+        yield {**last, "citewell": dump(_answer_proof(answer))}
         if self._usage:
             yield {**self._head, "choices": [], "usage": dump(_usage(answer))}
 
@@ -274,48 +274,51 @@ class Chunks:
         return {**self._head, "choices": [choice]}
 
 
-def _finish(answer: Answer) -> Literal["stop", "length"]:
+def _finish_reason(answer: Answer) -> Literal["stop", "length"]:
     return "length" if "incomplete" in answer.notices else "stop"
 
 
-def lines_of(chunks: list[dict[str, Any]]) -> str:
-    """Return chunks as one text, a line each; JSON has no line breaks of its own."""
+def to_json_lines(chunks: list[dict[str, Any]]) -> str:
+    """Return chunks as JSON lines."""
     return "\n".join(json.dumps(chunk, ensure_ascii=False) for chunk in chunks)
 
 
 def source_list(answer: Answer) -> str:
-    """List what the `[n]` of an answer mean, for readers of the text alone."""
+    """Return a Markdown list of the sources of an answer."""
     lines: dict[int, str] = {}
     for citation in answer.citations:
-        title = re.sub(r"([\[\]\\])", r"\\\1", _title(citation.chapter, citation.section))
-        title = title.replace("<", "&lt;")  # some clients show HTML that stands in Markdown
-        address = re.sub(r"[\s<>()]", lambda sign: quote(sign[0], safe=""), citation.url)
-        shown = f"[{title}]({address})" if address else title
-        lines.setdefault(citation.number, f"- [{citation.number}] {shown}")
-    return SOURCES + "\n".join(lines.values()) if lines else ""
+        title = re.sub(r"([\[\]\\])", r"\\\1", _citation_title(citation.chapter, citation.section))
+        title = title.replace("<", "&lt;")  # some clients render HTML in Markdown
+        url = re.sub(r"[\s<>()]", lambda match: quote(match[0], safe=""), citation.url)
+        link = f"[{title}]({url})" if url else title
+        lines.setdefault(citation.number, f"- [{citation.number}] {link}")
+    return SOURCES_HEADING + "\n".join(lines.values()) if lines else ""
 
 
-def _turns(messages: list[Message]) -> list[tuple[str, str]]:
-    """Return the reader's messages, each with what was answered before the next one."""
-    turns: list[tuple[str, str]] = []
+def _exchanges(messages: list[Message]) -> list[tuple[str, str]]:
+    """Return the questions, each with the answers before the next question."""
+    exchanges: list[tuple[str, str]] = []
     for message in messages:
         if isinstance(message, UserMessage):
-            turns.append((_words(message.content), ""))
-        elif message.role == "assistant" and turns:
-            asked, answered = turns[-1]
-            turns[-1] = (asked, "\n\n".join(filter(None, (answered, _answer(message)))))
-    return turns
+            exchanges.append((_user_text(message.content), ""))
+        elif message.role == "assistant" and exchanges:
+            question, answer = exchanges[-1]
+            exchanges[-1] = (
+                question,
+                "\n\n".join(filter(None, (answer, _assistant_text(message)))),
+            )
+    return exchanges
 
 
-def _words(content: str | list[TextPart]) -> str:
+def _user_text(content: str | list[TextPart]) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 
-def _answer(message: OtherMessage) -> str:
-    said = message.content or ""
-    if not isinstance(said, str):
-        said = "\n".join(part.text or "" for part in said)
-    return said.partition(SOURCES)[0].strip()
+def _assistant_text(message: OtherMessage) -> str:
+    content = message.content or ""
+    if not isinstance(content, str):
+        content = "\n".join(part.text or "" for part in content)
+    return content.partition(SOURCES_HEADING)[0].strip()
 
 
 def _annotations(answer: Answer) -> list[Annotation]:
@@ -323,32 +326,29 @@ def _annotations(answer: Answer) -> list[Annotation]:
         Annotation(
             url_citation=UrlCitation(
                 url=citation.url,
-                title=_title(citation.chapter, citation.section),
+                title=_citation_title(citation.chapter, citation.section),
                 start_index=claim.start,
                 end_index=claim.end,
             )
         )
-        for claim in _proven(answer)
+        for claim in answer.claims
+        if claim.verdict in PROVEN_VERDICTS
         for citation in claim.citations
     ]
 
 
-def _proven(answer: Answer) -> list[Claim]:
-    return [claim for claim in answer.claims if claim.verdict in PROVEN_VERDICTS]
-
-
-def _title(chapter: str, section: str) -> str:
+def _citation_title(chapter: str, section: str) -> str:
     return " › ".join(dict.fromkeys((chapter, section)))
 
 
 def _usage(answer: Answer) -> Usage:
-    total, written = answer.tokens_used or 0, answer.tokens_written
-    return Usage(prompt_tokens=total - written, completion_tokens=written, total_tokens=total)
+    total, output = answer.tokens_used or 0, answer.tokens_written
+    return Usage(prompt_tokens=total - output, completion_tokens=output, total_tokens=total)
 
 
-def _proof(answer: Answer) -> Proof:
+def _answer_proof(answer: Answer) -> Proof:
     return Proof(answer_id=answer.id, status=answer.status, confidence=answer.confidence.level)
 
 
-def _id(answer_id: str) -> str:
+def _completion_id(answer_id: str) -> str:
     return f"chatcmpl-{answer_id}"

@@ -1,4 +1,4 @@
-"""The query contract: `POST /query`, `POST /query/stream` and `/sessions/{session_id}`."""
+"""The query contract: `/query`, `/query/stream` and `/sessions/{session_id}`."""
 
 import json
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ from citewell.text.plain_text import preview
 MAX_SOURCES = 99
 
 
-def _asks(value: str) -> str:
-    if not any(sign.isalnum() for sign in value):
-        raise ValueError("must hold a question, not only special characters")
+def _require_alphanumeric(value: str) -> str:
+    if not any(character.isalnum() for character in value):
+        raise ValueError("must contain a question, not only special characters")
     return value
 
 
 NonBlankText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=1000),
-    AfterValidator(_asks),
+    AfterValidator(_require_alphanumeric),
     HAS_LETTER,
 ]
 
@@ -48,19 +48,19 @@ class QueryRequest(RequestModel):
     query: NonBlankText
     """The question."""
     user_context: Metadata | None = None
-    """What is known about the reader, up to 10,000 bytes; kept with the session. A language model
-    is shown the beginning as data: it is told to obey nothing in it, and the book alone proves."""
+    """Data about the reader, up to 10,000 bytes; stored with the session. A language model sees the
+    beginning as untrusted data; claims are still verified against the book alone."""
     timestamp: IsoDatetimeUtc | None = None
-    """When the question was asked, by your clock; kept beside the time it was received."""
+    """When the question was asked, by your clock; stored with the time of arrival."""
     session_id: AnyId | None = None
-    """Continues a session, or begins one of that id. Left out, a new one begins."""
+    """Continues the session with this id, or starts one. Without it, a new one starts."""
 
 
 class SourceReference(WireModel):
-    """A passage that the answer cites; the `[n]` in the text count these."""
+    """A cited passage; the `[n]` in the text count these."""
 
     source_file: str
-    """Path of the page's source below the book's folder."""
+    """Path of the page's source file in the book's folder."""
     section_title: str
     """Title of the section."""
     chunk_id: AnyUuid
@@ -68,22 +68,22 @@ class SourceReference(WireModel):
     similarity_score: UnitFloat
     """Calibrated relevance to the question."""
     content_preview: str | None = Field(None, max_length=PREVIEW_LENGTH)
-    """How the passage begins, as plain text."""
+    """The beginning of the passage, as plain text."""
 
 
 class RetrievedChunk(WireModel):
-    """A passage that was found; streamed before the answer."""
+    """A retrieved passage; streamed before the answer."""
 
     chunk_id: AnyUuid
-    """Its UUID."""
+    """The passage's UUID."""
     source_file: str
-    """Path of the page's source below the book's folder."""
+    """Path of the page's source file in the book's folder."""
     section_title: str
     """Title of the section."""
     content: str
-    """What it says."""
+    """The text."""
     content_hash: str
-    """SHA-256 of that."""
+    """SHA-256 of the text."""
     chunk_sequence: int = Field(ge=1)
     """Position among the passages of its page, from 1."""
     total_chunks: int = Field(ge=1)
@@ -91,45 +91,45 @@ class RetrievedChunk(WireModel):
     processing_timestamp: datetime
     """When it was ingested, in UTC."""
     token_count: int = Field(ge=0)
-    """Tokens in it, as the embedder counts them."""
+    """Tokens, as the embedder counts them."""
     similarity_score: UnitFloat
     """Calibrated relevance to the question."""
     rank: int = Field(ge=1)
-    """Position among those found, from 1."""
+    """Position in the search result, from 1."""
 
     @model_validator(mode="after")
-    def _within_its_page(self) -> "RetrievedChunk":
+    def _check_sequence(self) -> "RetrievedChunk":
         if self.chunk_sequence > self.total_chunks:
-            raise ValueError("a passage stands within its page")
+            raise ValueError("chunk_sequence must not exceed total_chunks")
         return self
 
 
 class QueryResponse(WireModel):
-    """A checked answer, or a refusal that says so."""
+    """A verified answer, or a refusal."""
 
     response: str = Field(min_length=1)
-    """The answer, with `[n]` behind each sentence for its source."""
+    """The answer, with `[n]` after each sentence for its source."""
     sources: list[SourceReference] = Field(max_length=MAX_SOURCES)
-    """The passages it cites; none for a refusal."""
+    """The cited passages; empty for a refusal."""
     execution_time_ms: float = Field(ge=0)
     """Milliseconds from the question to the answer."""
     timestamp: datetime
     """When the answer was finished, in UTC."""
     query_id: str
-    """What `/answers/{answer_id}` gives the full record by."""
+    """The id of the full record at `/answers/{answer_id}`."""
     session_id: str
-    """Pass it on to ask a follow-up."""
+    """Send it to ask a follow-up."""
     reader_token: str | None = None
-    """Where readers share a key or need none: send it as `X-Citewell-Reader` from here on."""
+    """For readers who share a key or use none: send it as `X-Citewell-Reader` from now on."""
 
 
 class Interaction(WireModel):
-    """One question and its answer."""
+    """A question and its answer."""
 
     interaction_id: str
     """The `query_id` of the answer."""
     session_id: str
-    """The session it belongs to."""
+    """The id of the session."""
     query: str = Field(min_length=1)
     """The question."""
     response: str = Field(min_length=1)
@@ -137,18 +137,18 @@ class Interaction(WireModel):
     timestamp: datetime
     """When the answer was finished, in UTC."""
     metadata: dict[str, Any] | None = None
-    """When the question was received and sent, how sure the answer was, and who wrote it."""
+    """When the question was received and sent, the confidence, and the model."""
 
 
 class SessionData(WireModel):
     """A session with its last interactions, fewer than 100."""
 
     session_id: str
-    """Its id."""
+    """The id of the session."""
     conversation_history: list[Interaction] = Field(max_length=MAX_INTERACTIONS)
-    """The oldest first."""
+    """The interactions, oldest first."""
     user_context: dict[str, Any] | None = None
-    """What the last question that brought any said about its reader."""
+    """The most recent `user_context` of its questions."""
     created_at: datetime
     """When its first question arrived, in UTC."""
     last_activity: datetime
@@ -156,7 +156,7 @@ class SessionData(WireModel):
 
 
 class Query:
-    """The dialect of single queries, with sessions beside them."""
+    """The format of single queries with optional sessions."""
 
     name = "query"
     whole_path = "/query"
@@ -168,17 +168,17 @@ class Query:
     session = SessionData
 
     def question(self, body: QueryRequest) -> Question:
-        """Read the request."""
+        """Convert a request to a question."""
         return Question(
             text=body.query,
             thread_id=body.session_id,
             contract=self.name,
-            reader_context=_as_text(body.user_context) if body.user_context else "",
-            noted=_noted(body),
+            reader_context=_to_json(body.user_context) if body.user_context else "",
+            noted=_request_details(body),
         )
 
     def reply(self, answer: Answer) -> QueryResponse:
-        """Write the whole response."""
+        """Convert an answer to a complete response."""
         return QueryResponse(
             response=answer.text,
             sources=[_source(hit) for hit in answer.sources[:MAX_SOURCES]],
@@ -189,7 +189,7 @@ class Query:
         )
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one event: start, chunks, sentence, done or error."""
+        """Return the event `start`, `chunks`, `sentence` or `done`."""
         match event:
             case Started(thread_id, answer_id):
                 return ServerSentEvent("start", {"session_id": thread_id, "query_id": answer_id})
@@ -203,55 +203,55 @@ class Query:
                 return None
 
     def streams(self, _: QueryRequest) -> bool:
-        """Stream from the streaming path only."""
+        """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, rules: RetentionPolicy) -> SessionData:
-        """Write a session."""
-        del now, rules  # sessions of this dialect have no states
+    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> SessionData:
+        """Convert a thread to a session."""
+        del now, policy  # sessions of this contract have no states
         contexts = [m.record.get("noted", {}).get("user_context") for m in thread.messages]
         return SessionData(
             session_id=thread.id,
             conversation_history=interactions(thread)[-MAX_INTERACTIONS:],
-            user_context=next((one for one in reversed(contexts) if one is not None), None),
+            user_context=next((c for c in reversed(contexts) if c is not None), None),
             created_at=thread.created_at,
             last_activity=thread.updated_at,
         )
 
 
-def _as_text(context: dict[str, Any]) -> str:
+def _to_json(context: dict[str, Any]) -> str:
     return json.dumps(context, ensure_ascii=False)
 
 
-def _noted(body: QueryRequest) -> dict[str, Any]:
-    noted: dict[str, Any] = {}
+def _request_details(body: QueryRequest) -> dict[str, Any]:
+    details: dict[str, Any] = {}
     if body.user_context is not None:
-        noted["user_context"] = body.user_context
+        details["user_context"] = body.user_context
     if body.timestamp is not None:
-        noted["timestamp"] = body.timestamp.isoformat()
-    return noted
+        details["timestamp"] = body.timestamp.isoformat()
+    return details
 
 
 def interactions(thread: Thread) -> Sequence[Interaction]:
     """Pair each answer with the question before it."""
     return [
-        _interaction(thread.id, asked, said)
-        for asked, said in zip(thread.messages, thread.messages[1:], strict=False)
-        if (asked.role, said.role) == ("user", "assistant")
+        _to_interaction(thread.id, question, answer)
+        for question, answer in zip(thread.messages, thread.messages[1:], strict=False)
+        if (question.role, answer.role) == ("user", "assistant")
     ]
 
 
-def _interaction(session: str, asked: Message, said: Message) -> Interaction:
-    record = said.record
+def _to_interaction(session_id: str, question: Message, answer: Message) -> Interaction:
+    record = answer.record
     confidence = record.get("confidence", {})
     return Interaction(
-        interaction_id=said.id,
-        session_id=session,
-        query=asked.content,
-        response=said.content,
-        timestamp=said.created_at,
+        interaction_id=answer.id,
+        session_id=session_id,
+        query=question.content,
+        response=answer.content,
+        timestamp=answer.created_at,
         metadata={
-            "received_at": asked.created_at,
+            "received_at": question.created_at,
             "sent_at": record.get("noted", {}).get("timestamp"),
             "confidence_level": confidence.get("level"),
             "should_answer": confidence.get("should_answer"),

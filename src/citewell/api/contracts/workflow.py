@@ -1,6 +1,6 @@
-"""The workflow contract: `POST /workflows/{workflowId}/chat`, and conversations beside it.
+"""The workflow contract: `/workflows/{workflowId}/chat`, its stream and conversations.
 
-Its names are camelCase, as its clients write them.
+Its fields are in camelCase.
 """
 
 from collections.abc import Sequence
@@ -25,20 +25,22 @@ from citewell.conversation import RETENTION_POLICIES, Message, RetentionPolicy, 
 from citewell.domain import Answer, Filters, Hit, Question
 from citewell.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
-MAX_QUERY = 2_000
-SHOWN_MESSAGES = RETENTION_POLICIES["workflow"].max_live_messages
-RECENT = timedelta(hours=1)
+MAX_QUERY_LENGTH = 2_000
+MAX_MESSAGES = RETENTION_POLICIES["workflow"].max_live_messages
+MAX_AGE = timedelta(hours=1)
 CLOCK_SKEW = timedelta(minutes=5)
 NO_FILTERS = Filters()
-NO_INDEX = "The book cannot be searched right now."
+INDEX_UNAVAILABLE = "The book cannot be searched right now."
 NonBlankText = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY), NOT_BLANK
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY_LENGTH),
+    NOT_BLANK,
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A named configuration of the agent, as this contract needs it."""
+    """The settings of a workflow that this contract uses."""
 
     id: str
     name: str = ""
@@ -54,123 +56,122 @@ class UserQuery(RequestModel):
     queryText: NonBlankText
     """The question, of 1 to 2,000 characters."""
     conversationId: AnyUuid | None = None
-    """Continues a conversation; a UUID. Left out, a new one begins."""
+    """The conversation to continue, a UUID. Without one, a new one starts."""
     timestamp: IsoDatetime
-    """When it was submitted, as ISO 8601 with a time zone; not more than an hour ago. The message
-    is dated so."""
+    """The time of the message, in ISO 8601 with a time zone; at most an hour ago."""
     sessionId: str = Field(min_length=1, max_length=128)
-    """The browser's session; kept with the message."""
+    """The browser's session; stored with the message."""
 
     @field_validator("timestamp")
     @classmethod
-    def _recent(cls, value: datetime) -> datetime:
+    def _check_recent(cls, value: datetime) -> datetime:
         if not is_recent(value, datetime.now(UTC)):
-            raise ValueError("must be current or recent: not in the future, nor over an hour ago")
+            raise ValueError("must not be in the future or more than an hour ago")
         return value
 
 
 class RAGContext(WireModel):
-    """Passages of the book that were retrieved for a question."""
+    """The passages retrieved for a question."""
 
     chunks: list[str]
-    """What they say, best first; empty only if nothing was found."""
+    """Their texts, best first; empty only if nothing was found."""
     query: str
-    """The reader's question, as it was asked."""
+    """The question as asked."""
     retrievedAt: datetime
-    """When, in UTC."""
+    """The time of the search, in UTC."""
     sourceFiles: list[str] | None = None
-    """Source files that they stand in, each once."""
+    """Their source files, without duplicates."""
     searchedFor: str | None = None
-    """In a stream: the question as it was searched for, complete in itself."""
+    """In a stream: the standalone question that was searched for."""
 
 
 class WorkflowResponse(WireModel):
-    """A workflow's reply."""
+    """An answer of a workflow."""
 
     responseText: str = Field(min_length=1)
-    """The reply; one from the book has `[n]` behind each sentence for its passage."""
+    """The answer; if it is from the book, with `[n]` after each sentence for its passage."""
     workflowId: str
-    """The workflow that replied."""
+    """The workflow."""
     threadId: str | None = None
-    """The conversation; pass it on as `conversationId` to ask a follow-up."""
+    """The conversation; send it as `conversationId` to ask a follow-up."""
     ragContextIncluded: bool
-    """Whether passages of the book were given to the workflow with the question."""
+    """Whether the workflow was given passages of the book."""
     responseTime: int = Field(ge=0)
-    """Milliseconds from the question to the reply."""
+    """Milliseconds from the question to the answer."""
     error: str | None = None
-    """Why the book could not be used, where it should have been."""
+    """Why the book could not be used although the workflow is configured for it."""
     ragContext: RAGContext | None = None
-    """The passages that were retrieved for it; the answer cites some or all of them."""
+    """The retrieved passages; the answer cites some or all of them."""
 
 
 class WorkflowMessage(WireModel):
-    """One message of a conversation."""
+    """A message of a conversation."""
 
     id: str
-    """Its UUID."""
+    """The message's UUID."""
     content: str = Field(min_length=1)
-    """What was said."""
+    """The text."""
     role: Literal["user", "assistant"]
-    """Who said it."""
+    """The author."""
     timestamp: datetime
-    """When the question was submitted, or the reply was finished, in UTC."""
+    """When the question was submitted, or the answer was finished, in UTC."""
     conversationId: str | None = None
-    """The conversation it belongs to."""
+    """The id of the conversation."""
     ragContextUsed: bool | None = None
-    """For a reply: whether passages of the book were given to the workflow."""
+    """For an answer: whether the workflow was given passages of the book."""
     error: str | None = None
-    """For a reply: why the book could not be used, where it should have been."""
+    """For an answer: why the book could not be used."""
 
 
 class Conversation(WireModel):
-    """A conversation with a workflow; deleting it ends it."""
+    """A conversation with a workflow."""
 
     conversationId: str
-    """Its UUID."""
+    """The conversation's UUID."""
     createdAt: datetime
     """When its first question arrived, in UTC."""
     lastActivityAt: datetime
-    """When the last message came, in UTC."""
+    """The time of the last message, in UTC."""
     messageCount: int = Field(ge=0)
     """How many messages it has."""
     ragContextAvailable: bool
-    """Whether passages of the book could be used in it."""
+    """Whether passages of the book were available in it."""
     state: Literal["initial", "active"]
-    """`initial` until there is more than the first question and its reply."""
+    """`initial` until there is more than the first question and its answer."""
     workflowId: str | None = None
-    """The workflow that it is held with."""
-    messages: list[WorkflowMessage] = Field(max_length=SHOWN_MESSAGES)
-    """Its last 100 messages, the oldest first."""
+    """The workflow."""
+    messages: list[WorkflowMessage] = Field(max_length=MAX_MESSAGES)
+    """Its last 100 messages, oldest first."""
 
 
 class AgentWorkflow(WireModel):
-    """A workflow that can be asked."""
+    """An available workflow."""
 
     workflowId: str
-    """Its id."""
+    """The id of the workflow."""
     name: str | None = None
-    """Its name for people."""
+    """Its display name."""
     description: str | None = None
-    """What it does."""
+    """Its description."""
     ragIntegrationEnabled: bool
     """Whether it answers from the book."""
 
 
 class SearchBookRequest(RequestModel):
-    """What to look for in the book."""
+    """A search of the book."""
 
     query: NonBlankText
     """The question, of 1 to 2,000 characters."""
     topK: JsonInt = Field(5, ge=1, le=10)
-    """How many passages to give."""
+    """How many passages to return."""
     filters: BookFilters | None = None
-    """Where to search."""
+    """Restricts the search."""
     book: str | None = Field(None, max_length=64)
-    """Which book; may be left out where there is only one."""
+    """The book; optional if there is only one."""
 
 
 class WorkflowChat:
-    """The dialect of one workflow."""
+    """The format of one workflow."""
 
     name = "workflow"
     whole_path = "/workflows/{workflowId}/chat"
@@ -182,18 +183,18 @@ class WorkflowChat:
     session = Conversation
 
     def __init__(self, workflow: Workflow) -> None:
-        """Speak for one workflow."""
+        """Use the settings of `workflow`."""
         self._workflow = workflow
 
     def question(self, body: UserQuery) -> Question:
-        """Read the request."""
+        """Convert a request to a question."""
         return Question(
             text=body.queryText,
             book=self._workflow.book,
             thread_id=body.conversationId,
             filters=self._workflow.filters,
             contract=self.name,
-            # A clock that is ahead dates nothing after its answer.
+            # Keep the question before its answer if the client's clock is ahead.
             sent_at=min(body.timestamp, datetime.now(UTC)),
             noted={
                 "workflowId": self._workflow.id,
@@ -203,7 +204,7 @@ class WorkflowChat:
         )
 
     def reply(self, answer: Answer) -> WorkflowResponse:
-        """Write the whole response."""
+        """Convert an answer to a complete response."""
         return WorkflowResponse(
             responseText=answer.text,
             workflowId=self._workflow.id,
@@ -217,16 +218,16 @@ class WorkflowChat:
         )
 
     def event(self, event: Event) -> ServerSentEvent | None:
-        """Write one event: start, ragContext, sentence, done or error."""
+        """Return the event `start`, `ragContext`, `sentence` or `done`."""
         match event:
             case Started(thread_id):
-                named = {"workflowId": self._workflow.id, "threadId": thread_id}
-                return ServerSentEvent("start", named)
-            case Retrieved(standalone, hits, _, at, asked, answering):
+                ids = {"workflowId": self._workflow.id, "threadId": thread_id}
+                return ServerSentEvent("start", ids)
+            case Retrieved(standalone, hits, _, at, question, answering):
                 if not hits or not answering:
                     return None
-                found = rag_context(asked, hits, at)
-                return ServerSentEvent("ragContext", dump(found) | {"searchedFor": standalone})
+                context = rag_context(question, hits, at)
+                return ServerSentEvent("ragContext", dump(context) | {"searchedFor": standalone})
             case Sentence(text):
                 return ServerSentEvent("sentence", {"text": text})
             case Done(answer):
@@ -235,38 +236,38 @@ class WorkflowChat:
                 return None
 
     def streams(self, _: UserQuery) -> bool:
-        """Stream from the streaming path only."""
+        """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, rules: RetentionPolicy) -> Conversation:
-        """Write a conversation."""
-        del now, rules  # conversations of this dialect do not age
-        replies = [message.record for message in thread.messages if message.record]
+    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Conversation:
+        """Convert a thread to a conversation."""
+        del now, policy  # the state of this contract's conversations does not depend on time
+        records = [message.record for message in thread.messages if message.record]
         return Conversation(
             conversationId=thread.id,
             createdAt=thread.created_at,
             lastActivityAt=thread.updated_at,
             messageCount=thread.message_count,
-            ragContextAvailable=any(one.get("status") != "no_context" for one in replies),
+            ragContextAvailable=any(record.get("status") != "no_context" for record in records),
             state=conversation_state(thread.message_count),
-            workflowId=replies[-1].get("noted", {}).get("workflowId") if replies else None,
+            workflowId=records[-1].get("noted", {}).get("workflowId") if records else None,
             messages=[_message(thread.id, message) for message in thread.messages],
         )
 
 
 def is_recent(submitted: datetime, now: datetime) -> bool:
-    """Return whether a question was submitted just now, as far as clocks agree."""
-    return now - RECENT <= submitted <= now + CLOCK_SKEW
+    """Return whether a question was submitted within the last hour, allowing for clock skew."""
+    return now - MAX_AGE <= submitted <= now + CLOCK_SKEW
 
 
 def conversation_state(messages: int) -> Literal["initial", "active"]:
-    """Return how a conversation of so many messages stands; one that ended is no more."""
+    """Return the state of a conversation by its number of messages."""
     first_exchange = 2
     return "initial" if messages <= first_exchange else "active"
 
 
 def rag_context(query: str, hits: Sequence[Hit], at: datetime) -> RAGContext:
-    """Write what a search gave."""
+    """Convert the hits of a search."""
     return RAGContext(
         chunks=[hit.chunk.text for hit in hits],
         query=query,
@@ -276,7 +277,7 @@ def rag_context(query: str, hits: Sequence[Hit], at: datetime) -> RAGContext:
 
 
 def workflow_to_wire(workflow: Workflow) -> AgentWorkflow:
-    """Write a workflow for those who may ask it."""
+    """Convert a workflow to its entry in the list of workflows."""
     return AgentWorkflow(
         workflowId=workflow.id,
         name=workflow.name or None,
@@ -286,21 +287,21 @@ def workflow_to_wire(workflow: Workflow) -> AgentWorkflow:
 
 
 def _error(status: str | None, *, rag: bool) -> str | None:
-    return NO_INDEX if status == "no_context" and rag else None
+    return INDEX_UNAVAILABLE if status == "no_context" and rag else None
 
 
-def _message(conversation: str, message: Message) -> WorkflowMessage:
+def _message(conversation_id: str, message: Message) -> WorkflowMessage:
     record = message.record
-    said = message.role == "assistant"
+    is_answer = message.role == "assistant"
     rag = bool(record.get("noted", {}).get("ragIntegrationEnabled", True))
     return WorkflowMessage(
         id=message.id,
         content=message.content,
         role=message.role,
         timestamp=message.created_at,
-        conversationId=conversation,
+        conversationId=conversation_id,
         ragContextUsed=record.get("context_given", record.get("status") == "answered")
-        if said
+        if is_answer
         else None,
         error=_error(record.get("status"), rag=rag),
     )

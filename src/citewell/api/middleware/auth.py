@@ -1,4 +1,4 @@
-"""The door: who comes in, how often, and with what right."""
+"""Authentication, authorization, rate limits and CORS."""
 
 import hashlib
 import json
@@ -46,10 +46,10 @@ from citewell.wiring import AccessControl
 PUBLIC_PATHS = frozenset(
     {"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths(), *widget_paths()}
 )
-"""What anyone may see. All else is closed, also what a new router forgets to say of itself."""
+"""Paths without authentication. All others require it, even if a new router forgets its scope."""
 PUBLIC_PREFIX = "/static-offline-docs/"
 SESSION_FIELDS = ("session_id", "thread_id", "conversation_id", "sessionId", "conversationId")
-"""What contracts call a conversation, in bodies and paths."""
+"""The names of conversation ids in the paths and bodies of all contracts."""
 EXPOSED_HEADERS = (
     "RateLimit-Limit",
     "RateLimit-Remaining",
@@ -58,13 +58,13 @@ EXPOSED_HEADERS = (
     READER_HEADER,
 )
 COOKIE_MAX_AGE = 365 * 24 * 3600
-CountSession = Callable[[str], Awaitable[None]]
+SessionCounter = Callable[[str], Awaitable[None]]
 
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="key",
     bearerFormat="cw_…",
-    description="A key of `citewell keys create`; none is needed on a service that is open.",
+    description="A key created by `citewell keys create`; a service in open mode needs none.",
 )
 _header = APIKeyHeader(
     name="X-API-Key", auto_error=False, scheme_name="key_header", description="The same key."
@@ -72,46 +72,46 @@ _header = APIKeyHeader(
 
 
 def require_scope(scope: KeyScope) -> Any:
-    """Make a route's or router's dependency on a scope."""
+    """Return a dependency that requires a scope for a route or router."""
     return Security(_check_scopes, scopes=[scope])
 
 
 async def _check_scopes(
     request: Request,
-    wanted: SecurityScopes,
+    required: SecurityScopes,
     _: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
     __: Annotated[str | None, Security(_header)],
 ) -> None:
-    """Let a caller go on who may do this, and has not asked in this conversation too often."""
+    """Check the caller's scopes and the rate limit of the conversation."""
     caller = caller_of(request)
-    lacking = [scope for scope in wanted.scopes if scope not in caller.scopes]
-    if lacking:
-        raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(lacking)}`.")
-    count: CountSession | None = request.scope["state"].get("count_session")
+    missing = [scope for scope in required.scopes if scope not in caller.scopes]
+    if missing:
+        raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(missing)}`.")
+    count: SessionCounter | None = request.scope["state"].get("count_session")
     if count:
-        for session in await _session_ids(request):
-            await count(session)
+        for session_id in await _requested_session_ids(request):
+            await count(session_id)
 
 
-async def _session_ids(request: Request) -> list[str]:
-    """Return the conversations that a request names, in its path or its body.
+async def _requested_session_ids(request: Request) -> list[str]:
+    """Return the conversation ids in the path or the body of a request.
 
-    All are counted: fields that a contract does not know are ignored there, and must not hide
-    the one that it does.
+    Every field is considered, whatever the contract: an unknown field, which the contract ignores,
+    must not hide the actual one.
     """
-    named: dict[str, Any] = dict(request.path_params)
+    fields: dict[str, Any] = dict(request.path_params)
     if request.method in ("POST", "PATCH") and (body := await request.body()):
         try:
-            said = json.loads(body)
+            data = json.loads(body)
         except (ValueError, RecursionError):
-            said = None  # the route says what is wrong with it
-        named |= said if isinstance(said, dict) else {}
-    texts = (named.get(name) for name in SESSION_FIELDS)
-    return list(dict.fromkeys(text for text in texts if text and isinstance(text, str)))
+            data = None  # the route reports the error
+        fields |= data if isinstance(data, dict) else {}
+    values = (fields.get(name) for name in SESSION_FIELDS)
+    return list(dict.fromkeys(value for value in values if value and isinstance(value, str)))
 
 
 class AuthMiddleware:
-    """Turns away who may not come in or comes too often, before anything reads what they sent."""
+    """Rejects unauthenticated and rate-limited requests before their bodies are read."""
 
     def __init__(self, app: ASGIApp, access: AccessControl, settings: Settings) -> None:
         self._app = app
@@ -119,7 +119,7 @@ class AuthMiddleware:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its caller, or answer it here."""
+        """Identify the caller and pass the request on, or respond with an error."""
         if scope["type"] != "http" or _is_public(scope["path"]):
             await self._app(scope, receive, send)
             return
@@ -138,7 +138,7 @@ class AuthMiddleware:
         try:
             return await identify(scope, self._cached_keys, self._settings)
         except WrongKey:
-            # Only what is wrong is counted: others who share the address keep their right keys.
+            # Valid keys from the same address are not affected by this limit.
             address = client_address(scope, self._settings.access.trusted_proxies)
             await _count_request(self._limiter, limit_states, "wrong_key", address)
             raise
@@ -157,28 +157,28 @@ class AuthMiddleware:
         else:
             await _count_request(limiter, limit_states, "ip", caller.address)
 
-        async def count_session(session: str) -> None:
-            # Named by its owner too: nobody can use up what is another's. Who sends no token gets a
-            # new one each time, and is counted with all others of the key who send none.
+        async def count_session(session_id: str) -> None:
+            # The owner is part of the identifier, so that nobody can exhaust the limit of another.
+            # Readers without a token get a new one each time, so they share one counter per key.
             owner = caller.id if caller.issued_token else caller.owner
-            # JSON can hold half a character, which the route refuses and UTF-8 cannot write.
-            named = f"{owner}\n{session}".encode(errors="surrogatepass")
-            who = hashlib.sha256(named).hexdigest()
-            await _count_request(limiter, limit_states, "session", who)
+            # JSON may contain lone surrogates, which the route rejects later.
+            name = f"{owner}\n{session_id}".encode(errors="surrogatepass")
+            identifier = hashlib.sha256(name).hexdigest()
+            await _count_request(limiter, limit_states, "session", identifier)
 
         state["count_session"] = count_session
 
 
 async def _count_request(
-    limiter: Limiter, limit_states: list[RateLimitState], kind: LimitKind, who: str
+    limiter: Limiter, limit_states: list[RateLimitState], kind: LimitKind, identifier: str
 ) -> None:
     try:
-        standing = await limiter.count(kind, who)
+        state = await limiter.count(kind, identifier)
     except RateLimited as error:
         limit_states[:] = [RateLimitState(error.limit, 0, error.retry_after)]
         raise
-    if standing:
-        limit_states.append(standing)
+    if state:
+        limit_states.append(state)
 
 
 def _is_public(path: str) -> bool:
@@ -188,57 +188,56 @@ def _is_public(path: str) -> bool:
 def _with_headers(
     send: Send, caller: Caller | None, limit_states: list[RateLimitState], scope: Scope
 ) -> Send:
-    """Add where the caller stands with the limit that comes first, and a reader's new id."""
+    """Add the headers of the most exhausted rate limit and of a new reader token."""
 
-    async def marked(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if limit_states:
-                headers.update(min(limit_states, key=lambda one: one.remaining).headers)
+                headers.update(min(limit_states, key=lambda state: state.remaining).headers)
             if caller and caller.issued_token:
                 headers[READER_HEADER] = caller.issued_token
-                if caller.kind == "anonymous":  # the service's own page; others send the header
-                    headers.append("set-cookie", _cookie(caller.issued_token, scope))
+                if caller.kind == "anonymous":  # for the service's own page
+                    headers.append("set-cookie", _reader_cookie(caller.issued_token, scope))
         await send(message)
 
-    return marked
+    return send_with_headers
 
 
-def _cookie(reader: str, scope: Scope) -> str:
+def _reader_cookie(token: str, scope: Scope) -> str:
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     return (
-        f"{READER_COOKIE}={reader}; Path=/; Max-Age={COOKIE_MAX_AGE}; HttpOnly; "
-        f"SameSite=Lax{secure}"
+        f"{READER_COOKIE}={token}; Path=/; Max-Age={COOKIE_MAX_AGE}; HttpOnly; SameSite=Lax{secure}"
     )
 
 
 class ConcurrencyLimitMiddleware:
-    """Refuses questions while as many are being answered as the process can take."""
+    """Rejects questions while the maximum number is being answered."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
         self._limit = limit
-        self._working = 0
+        self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count it until its last byte is sent."""
+        """Pass the request on, counting it until its response is complete."""
         limited = scope["type"] == "http" and scope.get("state", {}).get("limited")
         if not self._limit or not limited or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        if self._working >= self._limit:
+        if self._active >= self._limit:
             error = TooBusy("Too many questions are being answered right now.")
             await error_response(error, scope)(scope, receive, send)
             return
-        self._working += 1
+        self._active += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._working -= 1
+            self._active -= 1
 
 
 class KeyOriginCORSMiddleware(CORSMiddleware):
-    """Lets pages of the sites read answers that the settings or a publishable key names."""
+    """Allows the origins in the settings and those of publishable keys."""
 
     def __init__(self, app: ASGIApp, cached_keys: KeyCache, origins: tuple[str, ...]) -> None:
         super().__init__(
@@ -251,19 +250,19 @@ class KeyOriginCORSMiddleware(CORSMiddleware):
         self._cached_keys = cached_keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look up the keys' origins where a browser asks, then go on as usual."""
+        """Refresh the keys for a request with an origin, then continue as usual."""
         if scope["type"] == "http" and "origin" in Headers(scope=scope):
-            with suppress(StoreUnavailable):  # the door says so, where it has to know
+            with suppress(StoreUnavailable):  # `AuthMiddleware` reports it
                 await self._cached_keys.refresh()
         await super().__call__(scope, receive, send)
 
     def is_allowed_origin(self, origin: str) -> bool:
-        """Ask the settings, then the keys."""
+        """Return whether the settings or a key allow the origin."""
         return super().is_allowed_origin(origin) or self._cached_keys.allows_origin(origin)
 
 
 def install_middleware(app: FastAPI, access: AccessControl, settings: Settings) -> None:
-    """Put everything before the routes that a request passes, the last line outermost."""
+    """Install all middleware; the last one added is the outermost."""
     app.add_middleware(ConcurrencyLimitMiddleware, limit=settings.limits.answers_at_once)
     app.add_middleware(BodyLimitMiddleware, limit=settings.serve.max_body_bytes)
     app.add_middleware(AuthMiddleware, access=access, settings=settings)

@@ -1,4 +1,4 @@
-"""Who is calling: a key, a reader without one, or the operator on the same machine."""
+"""Identifies the caller of a request: a key, an anonymous reader, or the local operator."""
 
 import hashlib
 import re
@@ -22,11 +22,11 @@ from citewell.settings import Settings
 from citewell.storage.keys import PREFIX, SCOPES, Key, Scope
 
 READER_HEADER = "X-Citewell-Reader"
-"""A reader's own random id; it keeps the conversations of readers apart who share a key."""
+"""A random token of the reader, which separates the conversations of readers who share a key."""
 READER_COOKIE = "citewell_reader"
-_READER_ID = re.compile(r"[\w-]{22,128}", re.ASCII)
-_LOCAL_NETWORK = 64
-_HOST = re.compile(r"(?:\[([\da-f:.]+)\]|([a-z\d._-]+))(?::\d{1,5})?", re.ASCII | re.I)
+_READER_TOKEN = re.compile(r"[\w-]{22,128}", re.ASCII)
+_IPV6_PREFIX_LENGTH = 64
+_HOST_HEADER = re.compile(r"(?:\[([\da-f:.]+)\]|([a-z\d._-]+))(?::\d{1,5})?", re.ASCII | re.I)
 PROXY_HEADERS = frozenset(
     {
         *("forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host"),
@@ -35,13 +35,13 @@ PROXY_HEADERS = frozenset(
         "cdn-loop",
     }
 )
-"""What proxies add to what they pass on, besides headers that begin with `X-Forwarded-`."""
+"""Headers that proxies add, besides those that begin with `X-Forwarded-`."""
 Kind = Literal["local", "secret", "publishable", "anonymous"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sent a request, and what they may do."""
+    """The sender of a request, with its permissions."""
 
     id: str
     """The key's id; `local` or `anonymous` without one."""
@@ -50,39 +50,35 @@ class Caller:
     address: str
     """The client's address; for IPv6 its network, since one host has many addresses there."""
     owner: str | None
-    """Whose conversations it sees; `None` is the operator's own machine."""
+    """The owner of its conversations; `None` for the local operator."""
     origin: str = ""
-    """The site whose page sent it, if a browser says so."""
+    """The `Origin` header of a browser."""
     books: tuple[str, ...] = ()
-    """The books it may ask about; all, if none is named."""
+    """The books it may use; all if empty."""
     key: str = ""
-    """The part of `owner` that all readers of the key have, where several share it or need none."""
+    """The prefix of `owner` that all readers of a shared key, or without a key, have in common."""
     issued_token: str = ""
-    """A token that the reader, who sent none, was given just now to send from here on."""
-
-    def has_scope(self, scope: Scope) -> bool:
-        """Return whether it may do what needs a scope."""
-        return scope in self.scopes
+    """A new reader token for a reader who sent none."""
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who sent a request that has come in."""
+    """Return the caller that `AuthMiddleware` identified."""
     caller: Caller = request.state.caller
     return caller
 
 
 def owner_of(request: Request) -> str | None:
-    """Return whose conversations the request may read, write and delete.
+    """Return the owner of the conversations that the request may read, write and delete.
 
-    `None` is the operator of a service that is open on loopback. A key is its own owner; where
-    several readers share one, or none is needed, each has an owner of their own by a token that
-    nobody else can guess. See `SharedKeyUser` for readers who send none.
+    `None` is the local operator. A secret key is an owner. Readers who share a publishable key, or
+    use none, are separate owners by their random tokens. See `SharedKeyUser` for readers without a
+    token.
     """
     return caller_of(request).owner
 
 
 def attach_caller(caller: Caller, question: Question) -> Question:
-    """Return a question with who asks it; what a reader without a token begins, its id opens."""
+    """Return a question with its owner and book; without a token, its id opens its conversation."""
     return replace(
         question,
         owner=caller.owner,
@@ -92,30 +88,30 @@ def attach_caller(caller: Caller, question: Question) -> Question:
     )
 
 
-def requested_book(request: Request, named: str | None) -> str | None:
-    """Return the book that a request is about; see `allowed_book`."""
-    return allowed_book(caller_of(request), named)
+def requested_book(request: Request, name: str | None) -> str | None:
+    """Return the book of a request; see `allowed_book`."""
+    return allowed_book(caller_of(request), name)
 
 
-def allowed_book(caller: Caller, named: str | None) -> str | None:
-    """Return the book that a caller means; one that its key is not made for is not known.
+def allowed_book(caller: Caller, name: str | None) -> str | None:
+    """Return the book with this name, or the only one that the caller may use.
 
     Raises:
-        UnknownBook: it is another, or the key is for several and none of them is named.
+        UnknownBook: The caller may not use it, or may use several and names none.
     """
     books = caller.books
-    if not books or named in books:
-        return named
-    if named is None and len(books) == 1:
+    if not books or name in books:
+        return name
+    if name is None and len(books) == 1:
         return books[0]
-    said = "Say which book is meant." if named is None else f"There is no book {named!r}."
-    raise UnknownBook(f"{said} Known: {', '.join(books)}.")
+    message = "Say which book is meant." if name is None else f"There is no book {name!r}."
+    raise UnknownBook(f"{message} Known: {', '.join(books)}.")
 
 
 def get_visibility(request: Request) -> conversation.Caller:
-    """Return whose conversations the request may read and delete: an operator's, all."""
+    """Return whose conversations the request may read and delete; for operators, all."""
     caller = caller_of(request)
-    if caller.has_scope("admin"):
+    if "admin" in caller.scopes:
         return conversation.ANY_OWNER
     if caller.key and caller.owner:
         return conversation.SharedKeyUser(caller.owner, caller.key)
@@ -126,14 +122,14 @@ VisibilityDep = Annotated[Any, Depends(get_visibility)]
 
 
 async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) -> Caller:
-    """Find out who is calling.
+    """Identify the caller of a request.
 
     Raises:
-        KeyNeeded: a key is needed, and none was sent.
-        WrongKey: one was sent that does not hold.
-        NotAllowed: a publishable key was sent from another site than those it was made for.
-        BadRequest: the reader's id cannot be one.
-        WrongHost: the service was called by a name that is not its own.
+        KeyNeeded: A key is required, and none was sent.
+        WrongKey: The key is not valid.
+        NotAllowed: The origin is not one of the publishable key.
+        BadRequest: The reader token is malformed.
+        WrongHost: The `Host` header is not one of the service.
     """
     headers = Headers(scope=scope)
     address = client_address(scope, settings.access.trusted_proxies)
@@ -150,38 +146,40 @@ async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) 
             owner=None,
             origin=origin,
         )
-    key = await _authenticate(headers, cached_keys, origin, needed=settings.access.mode != "open")
-    if key is None and settings.access.mode != "open":
+    required = settings.access.mode != "open"
+    key = await _authenticate(headers, cached_keys, origin, required=required)
+    if key is None and required:
         raise KeyNeeded("This service answers only with a key.")
     kind: Kind = "anonymous" if key is None else "publishable" if key.publishable else "secret"
-    name = key.id if key else "anonymous"
-    reader, new = _reader_token(headers, mint=kind != "secret")
+    caller_id = key.id if key else "anonymous"
+    token, is_new = _reader_token(headers, issue=kind != "secret")
+    token_hash = hashlib.sha256(token.encode()).hexdigest()[:32]
     return Caller(
-        id=name,
+        id=caller_id,
         kind=kind,
         scopes=key.scopes if key else frozenset({"ask"}),
         address=address,
-        owner=f"{name}:{hashlib.sha256(reader.encode()).hexdigest()[:32]}" if reader else name,
+        owner=f"{caller_id}:{token_hash}" if token else caller_id,
         origin=origin,
         books=key.books if key else (),
-        key="" if kind == "secret" else name,
-        issued_token=reader if new else "",
+        key="" if kind == "secret" else caller_id,
+        issued_token=token if is_new else "",
     )
 
 
 def client_address(scope: AsgiScope, trusted: Sequence[IPv4Network | IPv6Network] = ()) -> str:
-    """Return the client's address; what `X-Forwarded-For` says only if a trusted proxy says it."""
+    """Return the client's address, from `X-Forwarded-For` if a trusted proxy sent it."""
     hops = [(scope.get("client") or ("", 0))[0]]
     forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
-    hops[:0] = [one.strip() for one in forwarded.split(",") if one.strip()]
-    # From our end backwards: the first that no trusted proxy vouches for is the client.
-    while len(hops) > 1 and _is_within(hops[-1], trusted):
+    hops[:0] = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
+    # The client is the last hop that is not a trusted proxy.
+    while len(hops) > 1 and _is_in_networks(hops[-1], trusted):
         hops.pop()
     return _address_group(hops[-1])
 
 
 def _is_local(headers: Headers, cached_keys: KeyCache, settings: Settings) -> bool:
-    # What a proxy passes on comes from elsewhere, though the proxy stands on this machine.
+    # A request through a proxy on this machine comes from elsewhere.
     loopback = is_loopback(settings.serve.host) and not _is_proxied(headers)
     return settings.access.mode == "auto" and loopback and not cached_keys.ever_had_keys
 
@@ -191,61 +189,60 @@ def _is_proxied(headers: Headers) -> bool:
 
 
 def _check_host(headers: Headers, allowed: Sequence[str], *, local: bool) -> None:
-    """See that no other site leads a browser here by a name of its own that means this machine.
+    """Protect a service without keys from DNS rebinding.
 
-    Such a page would be of the same origin as the service, and could read all that it gives.
+    A site whose own domain resolves to this machine would have the same origin as the service, and
+    could read its responses.
     """
     if not local and not allowed:
-        return  # a key is needed, or anyone may ask
-    name = _host(headers)
-    if not is_loopback(name) and name not in (one.lower() for one in allowed):
+        return  # a key is required, or the service is public
+    name = _requested_host(headers)
+    if not is_loopback(name) and name not in (host.lower() for host in allowed):
         raise WrongHost("The service is not called by that name.")
 
 
-def _host(headers: Headers) -> str:
-    """Return the name that the service was called by, without its port."""
-    found = _HOST.fullmatch(headers.get("host", ""))
-    return (found[1] or found[2]).lower() if found else ""
+def _requested_host(headers: Headers) -> str:
+    """Return the `Host` header without its port."""
+    match = _HOST_HEADER.fullmatch(headers.get("host", ""))
+    return (match[1] or match[2]).lower() if match else ""
 
 
 async def _authenticate(
-    headers: Headers, cached_keys: KeyCache, origin: str, *, needed: bool
+    headers: Headers, cached_keys: KeyCache, origin: str, *, required: bool
 ) -> Key | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     secret = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
-    # Chat clients always send some word; where none is needed, one that cannot be a key is none.
-    if not secret or not (needed or secret.startswith(PREFIX)):
+    # Chat clients always send some key; ignore it if none is required and it is not one of ours.
+    if not secret or not (required or secret.startswith(PREFIX)):
         return None
     key = await cached_keys.find(secret)
     if key is None:
-        raise WrongKey("The key is not known, has expired, or was revoked.")
+        raise WrongKey("The key is unknown, expired or revoked.")
     if key.publishable and origin not in key.origins:
-        raise NotAllowed("This key works only on the pages of the sites it was made for.")
+        raise NotAllowed("This key works only on pages of the sites that it was created for.")
     return key
 
 
-def _reader_token(headers: Headers, *, mint: bool) -> tuple[str, bool]:
-    """Return the reader's id and whether it is new; none where a secret key comes without one."""
+def _reader_token(headers: Headers, *, issue: bool) -> tuple[str, bool]:
+    """Return the reader's token, or an empty string, and whether it was issued now."""
     sent = headers.get(READER_HEADER)
-    if sent is not None and not _READER_ID.fullmatch(sent):
-        raise BadRequest(
-            f"{READER_HEADER} has to be a random text of 22 to 128 letters and digits."
-        )
-    known = sent or _cookie(headers)
-    if known or not mint:
-        return known, False
+    if sent is not None and not _READER_TOKEN.fullmatch(sent):
+        raise BadRequest(f"{READER_HEADER} must be a random text of 22 to 128 letters and digits.")
+    token = sent or _cookie_token(headers)
+    if token or not issue:
+        return token, False
     return secrets.token_urlsafe(24), True
 
 
-def _cookie(headers: Headers) -> str:
+def _cookie_token(headers: Headers) -> str:
     try:
         morsel = SimpleCookie(headers.get("cookie", "")).get(READER_COOKIE)
     except CookieError:
         return ""
-    return morsel.value if morsel and _READER_ID.fullmatch(morsel.value) else ""
+    return morsel.value if morsel and _READER_TOKEN.fullmatch(morsel.value) else ""
 
 
-def _is_within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+def _is_in_networks(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -262,4 +259,4 @@ def _address_group(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped:
         return str(parsed.ipv4_mapped)
-    return str(ip_network((parsed, _LOCAL_NETWORK), strict=False))
+    return str(ip_network((parsed, _IPV6_PREFIX_LENGTH), strict=False))

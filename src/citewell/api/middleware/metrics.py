@@ -1,4 +1,4 @@
-"""What an operator sees of requests: a line each in the log, and `/metrics`."""
+"""Request logs and metrics, and the route `/metrics`."""
 
 import logging
 from time import perf_counter
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.api.middleware.limits import METHODS
+from citewell.api.middleware.limits import KNOWN_METHODS
 from citewell.telemetry import RATE_LIMITED_REQUESTS, REQUEST_SECONDS, REQUESTS, exposition
 
 LOG = logging.getLogger("citewell.requests")
@@ -16,7 +16,7 @@ TOO_MANY_REQUESTS = "429"
 
 
 class MetricsMiddleware:
-    """Counts, times and logs each request; of its address, only the route is told."""
+    """Counts, times and logs each request by its route, without the path."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,22 +26,22 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, status = perf_counter(), CLIENT_CLOSED_REQUEST
+        start, status = perf_counter(), CLIENT_CLOSED_REQUEST
 
-        async def noted(message: Message) -> None:
+        async def send_tracked(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_tracked)
         finally:
-            self._note(scope, status, perf_counter() - begun)
+            self._record(scope, status, perf_counter() - start)
 
-    def _note(self, scope: Scope, status: str, seconds: float) -> None:
-        # A closed set: each label value is kept for as long as the process runs.
-        method = scope["method"] if scope["method"] in METHODS else "other"
+    def _record(self, scope: Scope, status: str, seconds: float) -> None:
+        # Only known methods: label values stay in memory for the lifetime of the process.
+        method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
         route = getattr(scope.get("route"), "path", "none")
         REQUESTS.labels(method, route, status).inc()
         REQUEST_SECONDS.labels(route).observe(seconds)
@@ -52,7 +52,7 @@ class MetricsMiddleware:
 
 
 def metrics_router(metrics_dir: str | None) -> APIRouter:
-    """Make `/metrics`, of this process or of all that are `metrics_dir` a folder."""
+    """Return the router of `/metrics`, for this process or all that share `metrics_dir`."""
     router = APIRouter(tags=["health"])
 
     @router.get(
@@ -61,7 +61,7 @@ def metrics_router(metrics_dir: str | None) -> APIRouter:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def metrics() -> Response:
-        """Show every figure as Prometheus reads it."""
+        """Return the metrics in Prometheus format."""
         return Response(exposition(metrics_dir), media_type=CONTENT_TYPE_LATEST)
 
     return router

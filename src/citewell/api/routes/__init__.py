@@ -1,1 +1,1 @@
-"""The addresses of the service, one subject each."""
+"""The routes of the API, one module per subject."""

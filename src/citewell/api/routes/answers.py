@@ -1,4 +1,4 @@
-"""Answers by their id, over HTTP: the record of each, and what would differ today."""
+"""The routes of answers: the log, the receipt of each answer, and its replay."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -36,86 +36,86 @@ AnswerId = Annotated[Uuid4, Path(description="The `answer_id` that came with the
 
 
 class SelectedText(WireModel):
-    """What the reader selected, where that was to be the only source."""
+    """The reader's selection, if it was the only source."""
 
     text: str
     found_in: list[str]
-    """`chunk_id` of the book's passages that it came from; empty if it is not of the book."""
+    """`chunk_id` of the passages that contain it; empty if it is not from the book."""
 
 
 class ReceiptPassage(WireModel):
-    """A passage that was found for the answer."""
+    """A passage that was retrieved for the answer."""
 
     chunk_id: str
     content_hash: str
-    """SHA-256 of the passage as it was then."""
+    """SHA-256 of the passage at that time."""
     chapter: str
     section: str
     url: str
     source_file: str
     rank: int
-    """Position in the search that found it, from 1."""
+    """Position in its search result, from 1."""
     similarity: float = Field(ge=0, le=1)
     """Calibrated relevance to the question; 1 for a passage that was opened by name."""
     cosine: float = Field(ge=0, le=1)
-    """The raw cosine of the embeddings; 0 where none was taken."""
+    """The raw cosine of the embeddings; 0 if it was not computed."""
     searched: bool
-    """Whether the question's own search found it, and not the model by a search of its own."""
+    """Whether the search for the question returned it, not a tool call of the model."""
     used: bool
-    """Whether the answer could rest on it. Those come first, in the order of the `[n]` marks."""
+    """Whether it was available to the answer. These come first, in the order of the `[n]` marks."""
 
 
 class AnswerReceipt(WireModel):
-    """The full record of one answer, as it was given."""
+    """The full record of an answer as it was given."""
 
     answer_id: str
     session_id: str
-    """The conversation it stands in; deleting that deletes this record."""
+    """The conversation; deleting it deletes this record."""
     created_at: datetime
     question: str
     standalone_question: str
-    """The question as it was searched for."""
+    """The question that was searched for, with references resolved."""
     book: str
     revision: str
-    """The revision of the book that was searched."""
+    """The revision of the book at that time."""
     context_mode: ContextMode
-    """Where the answer came from: the book, or the reader's selection alone."""
+    """The source of the answer: the book, or the reader's selection alone."""
     selection: SelectedText | None
     filters: dict[str, list[Any]]
-    """Where was searched: for each field, the values of which any could match."""
+    """The filters of the search: for each field, the values of which any may match."""
     near: str
-    """The chapter that the reader had open, where the question said so; empty otherwise."""
+    """The chapter that the reader had open, if known."""
     also_read: list[str]
-    """For a follow-up: `chunk_id` of passages cited before that were read with those found."""
+    """For a follow-up: `chunk_id` of previously cited passages that were used as well."""
     top_k: int
     similarity_threshold: float
     status: AnswerStatus
     state: AnswerState | None
-    """How far it has come, as `GET /answers` says."""
+    """The processing state, as in `GET /answers`."""
     response: str
-    """The text that was shown."""
+    """The text shown to the reader."""
     claims: list[CheckedClaim]
-    """What the answer states, each with its verdict, its probability and its quotes."""
+    """The claims of the answer with their verdicts, probabilities and quotes."""
     withheld: list[CheckedClaim]
-    """What the model stated and the evidence did not support; it was not shown."""
+    """Claims of the model that were not shown because the evidence does not support them."""
     passages: list[ReceiptPassage]
     missing_terms: list[str]
-    """For a selection that did not answer: words of the question that it does not have."""
+    """For a selection without an answer: terms of the question that it does not contain."""
     metrics: Metrics
     """The confidence in the evidence."""
     model: str
-    """Who wrote the answer."""
+    """The model that generated the answer."""
     instructions_version: str
-    """The version of the instructions that the model was given."""
+    """The version of the model's instructions."""
     timings: StageTimings
     cache_age_seconds: float | None
-    """How long ago the answer was made, where the same was asked before; null if made for this."""
+    """Age of an answer from the cache; `null` if it was generated for this question."""
     notices: list[Notice]
-    """What went wrong while it was made: `embedded_answer`, `fallback_model`, `incomplete`."""
+    """Degradations: `embedded_answer`, `fallback_model` or `incomplete`."""
     tokens_used: int | None
-    """Tokens that the model counted, where it does."""
+    """Tokens, if the model reports them."""
     cost_usd: float | None
-    """What they cost, where the price is known."""
+    """Their cost, if the price is known."""
 
 
 class UnfinishedAnswer(WireModel):
@@ -123,19 +123,19 @@ class UnfinishedAnswer(WireModel):
 
     answer_id: str
     session_id: str
-    """The conversation it will stand in."""
+    """The conversation."""
     created_at: datetime
     question: str
     book: str
     state: AnswerState
-    """`processing`: it is being made, come again; `unfinished`: the process that made it died."""
+    """`processing`: retry later; `unfinished`: the process that generated it died."""
 
 
 class ReplayedPassage(WireModel):
-    """A passage that the search now gives differently."""
+    """A passage whose search result has changed."""
 
     kind: Literal["appeared", "vanished", "edited", "moved", "rescored"]
-    """`edited` has other words in the same place of the book; `moved` has another rank."""
+    """`edited`: the text at this position of the book changed; `moved`: the rank changed."""
     chunk_id: str
     chapter: str
     section: str
@@ -146,17 +146,17 @@ class ReplayedPassage(WireModel):
 
 
 class ReplayedQuote(WireModel):
-    """A quote that no longer stands in the book byte for byte."""
+    """A quote that is no longer in the book byte for byte."""
 
     claim: str
-    """The claim that it proved."""
+    """The claim that it supported."""
     quote: str
     chunk_id: str
-    """The passage that it stood in."""
+    """The passage that contained it."""
 
 
 class ReplayedVerdict(WireModel):
-    """A claim that would be judged differently now."""
+    """A claim whose verdict has changed."""
 
     claim: str
     before: VerdictKind
@@ -166,12 +166,12 @@ class ReplayedVerdict(WireModel):
 
 
 class AnswerReplay(WireModel):
-    """How an answer then and the book now differ."""
+    """The differences between an answer and the current book."""
 
     answer_id: str
     book: str
     differs: bool
-    """Whether a reader would see anything else. A new revision alone is no difference."""
+    """Whether a reader would see a difference. A new revision alone is none."""
     revision_changed: bool
     revision_before: str
     revision_after: str
@@ -182,11 +182,11 @@ class AnswerReplay(WireModel):
     level_after: ConfidenceLevel
     answered_before: bool
     answered_after: bool
-    """Whether the passages would be enough now, and still prove a claim of the answer."""
+    """Whether the passages are now sufficient, and still support a claim of the answer."""
 
 
 def receipts_router(receipts: ReceiptService) -> APIRouter:
-    """Make the routes under `/answers`."""
+    """Return the router of `/answers/{answer_id}`."""
     router = APIRouter(prefix="/answers", tags=["answers"], dependencies=[require_scope("ask")])
 
     @router.get(
@@ -195,20 +195,28 @@ def receipts_router(receipts: ReceiptService) -> APIRouter:
         responses={202: {"model": UnfinishedAnswer, "description": "There is no record (yet)"}},
     )
     async def read_receipt(answer_id: AnswerId, visible: VisibilityDep) -> Any:
-        """Read the full record of one answer; of one that is not finished, its state (202)."""
+        """Return the full record of an answer, or the state of an unfinished one (202)."""
         try:
             return receipt_to_wire(await receipts.read(answer_id, owner=visible))
         except UnknownAnswer:
             entry = await receipts.unfinished(answer_id, owner=visible)
             if entry is None:
                 raise
-        return JSONResponse(dump(unfinished_to_wire(entry)), status_code=202)
+        unfinished = UnfinishedAnswer(
+            answer_id=entry.id,
+            session_id=entry.thread_id,
+            created_at=entry.created_at,
+            question=entry.question,
+            book=entry.book,
+            state=entry.state,
+        )
+        return JSONResponse(dump(unfinished), status_code=202)
 
     @router.post("/{answer_id}/replay")
     async def replay_answer(answer_id: AnswerId, visible: VisibilityDep) -> AnswerReplay:
-        """Search and check again for one answer, against the book as it is now.
+        """Repeat the search and verification of an answer against the current book.
 
-        Nothing is stored, and the model is not asked again.
+        Nothing is stored, and the model is not called.
         """
         return replay_to_wire(await receipts.replay(answer_id, owner=visible))
 
@@ -216,7 +224,7 @@ def receipts_router(receipts: ReceiptService) -> APIRouter:
 
 
 def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
-    """Write a record as the service gives it."""
+    """Convert a receipt to its response."""
     selection = receipt.selection
     return AnswerReceipt(
         answer_id=receipt.id,
@@ -251,20 +259,8 @@ def receipt_to_wire(receipt: Receipt) -> AnswerReceipt:
     )
 
 
-def unfinished_to_wire(entry: AnswerEntry) -> UnfinishedAnswer:
-    """Write what is known of an answer without a record."""
-    return UnfinishedAnswer(
-        answer_id=entry.id,
-        session_id=entry.thread_id,
-        created_at=entry.created_at,
-        question=entry.question,
-        book=entry.book,
-        state=entry.state,
-    )
-
-
 def replay_to_wire(replay: Replay) -> AnswerReplay:
-    """Write a replay as the service gives it."""
+    """Convert a replay to its response."""
     fields = asdict(replay)
     return AnswerReplay(
         answer_id=fields.pop("id"),
@@ -275,7 +271,7 @@ def replay_to_wire(replay: Replay) -> AnswerReplay:
 
 
 class LoggedAnswer(BaseModel):
-    """One answer and what its check came to."""
+    """An entry in the log of answers."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -284,32 +280,32 @@ class LoggedAnswer(BaseModel):
     book: str
     question: str
     state: AnswerState
-    """`flagged`: the model said what the book does not support; `processing`: not finished."""
+    """`flagged`: there are unsupported claims; `processing`: not finished."""
     created_at: datetime
     response: str | None
-    """What the reader was shown; nothing while the answer is being made."""
+    """The text shown to the reader; `null` while the answer is being generated."""
     unsupported_claims: list[str]
-    """What the model claimed and the book does not support."""
+    """Claims of the model that the book does not support."""
 
 
 def answers_router(store: ThreadStore) -> APIRouter:
-    """Make the route `/answers`."""
+    """Return the router of `/answers`."""
     router = APIRouter(tags=["answers"], dependencies=[require_scope("admin")])
 
     @router.get("/answers")
     async def list_answers(
-        state: Annotated[AnswerState | None, Query(description="Only those in this state.")] = None,
+        state: Annotated[AnswerState | None, Query(description="Only in this state.")] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> list[LoggedAnswer]:
-        """List answers, the newest first."""
-        found = await store.answers(state=state, limit=limit, offset=offset, owner=ANY_OWNER)
-        return [_logged(entry) for entry in found]
+        """List answers, newest first."""
+        entries = await store.answers(state=state, limit=limit, offset=offset, owner=ANY_OWNER)
+        return [_to_logged_answer(entry) for entry in entries]
 
     return router
 
 
-def _logged(entry: AnswerEntry) -> LoggedAnswer:
+def _to_logged_answer(entry: AnswerEntry) -> LoggedAnswer:
     return LoggedAnswer(
         answer_id=entry.id,
         thread_id=entry.thread_id,

@@ -1,4 +1,4 @@
-"""What chat clients call: `/v1/models` and `/v1/chat/completions`, as OpenAI has them."""
+"""OpenAI-compatible routes: `/v1/models` and `/v1/chat/completions`."""
 
 import asyncio
 import json
@@ -12,12 +12,12 @@ from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 
 from citewell.api.contracts.completions import (
-    Chunks,
+    ChunkEncoder,
     Completion,
     CompletionRequest,
     completion_of,
-    lines_of,
     question_of,
+    to_json_lines,
 )
 from citewell.api.middleware.auth import require_scope
 from citewell.api.middleware.callers import attach_caller, caller_of, owner_of, requested_book
@@ -37,7 +37,7 @@ from citewell.streaming.hub import EventEncoder, FrameIterator, StreamHub
 
 _CHUNK = {
     "type": "object",
-    "description": "One server-sent event without a name; the last one is `[DONE]`.",
+    "description": "A server-sent event without a name; the last one is `[DONE]`.",
     "required": ["data"],
     "properties": {"data": {"type": "string"}},
 }
@@ -47,29 +47,29 @@ STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 class Model(WireModel):
-    """A book, as chat clients choose one."""
+    """A book as an OpenAI model."""
 
     id: str
-    """Its name."""
+    """The name of the book."""
     object: Literal["model"] = "model"
-    """What it is."""
+    """The type."""
     created: int
-    """When it was ingested, in seconds since 1970."""
+    """Unix timestamp of the ingest."""
     owned_by: str
-    """Its title."""
+    """The title of the book."""
 
 
 class ModelList(WireModel):
-    """Every book that can be asked about."""
+    """The available books."""
 
     object: Literal["list"] = "list"
-    """What it is."""
+    """The type."""
     data: list[Model]
     """The books."""
 
 
 def completions_router(library: BaseLibrary, answerer: Answerer, streams: StreamHub) -> APIRouter:
-    """Make the routes below `/v1`."""
+    """Return the router of `/v1`."""
     router = APIRouter(
         prefix="/v1",
         tags=["chat clients"],
@@ -79,16 +79,16 @@ def completions_router(library: BaseLibrary, answerer: Answerer, streams: Stream
 
     @router.get("/models")
     async def list_models(request: Request) -> ModelList:
-        """List the books, each as a model."""
-        mine = caller_of(request).books
+        """List the books as models."""
+        allowed = caller_of(request).books
         books = await asyncio.to_thread(library.books)
-        return ModelList(data=[_model(one) for one in books if not mine or one.book in mine])
+        return ModelList(data=[_model(m) for m in books if not allowed or m.book in allowed])
 
     @router.get("/models/{model}")
     async def read_model(request: Request, model: str = Path(max_length=64)) -> Model:
         """Show one book as a model."""
-        named = requested_book(request, model)
-        return _model(await asyncio.to_thread(library.find, named or model))
+        book = requested_book(request, model)
+        return _model(await asyncio.to_thread(library.find, book or model))
 
     @router.post("/chat/completions", response_model=Completion, responses=STREAM_RESPONSES)
     async def complete(body: CompletionRequest, request: Request) -> Any:
@@ -98,25 +98,26 @@ def completions_router(library: BaseLibrary, answerer: Answerer, streams: Stream
             answer = await collect_unless_disconnected(request, events, streams.options.max_seconds)
             return completion_of(answer) if answer else Response(status_code=CLIENT_CLOSED_REQUEST)
         usage = bool(body.stream_options and body.stream_options.include_usage)
-        write = _make_encoder(Chunks(body.model, int(time()), usage=usage), request_id_of(request))
-        _, frames = await streams.begin(events, write, owner_of(request) or "")
+        chunks = ChunkEncoder(body.model, int(time()), usage=usage)
+        encode = _chunk_encoder(chunks, request_id_of(request))
+        _, frames = await streams.start(events, encode, owner_of(request) or "")
         return EventStreamResponse(frames, _encode_frames(frames))
 
     return router
 
 
-def _make_encoder(chunks: Chunks, request_id: str) -> EventEncoder:
-    def write(event: Event) -> tuple[str, str] | None:
+def _chunk_encoder(encoder: ChunkEncoder, request_id: str) -> EventEncoder:
+    def encode(event: Event) -> tuple[str, str] | None:
         if isinstance(event, Failed):
             return "error", json.dumps(openai_error(problem_from_error(event.error, request_id)))
-        said = chunks.write(event)
-        return ("chunk", lines_of(said)) if said else None
+        chunks = encoder.encode(event)
+        return ("chunk", to_json_lines(chunks)) if chunks else None
 
-    return write
+    return encode
 
 
 async def _encode_frames(frames: FrameIterator) -> AsyncIterator[bytes]:
-    """Yield events without names and ids, one for each line of a frame, then `[DONE]`."""
+    """Yield one event without name and id per line of a frame, then `[DONE]`."""
     async for frame in frames:
         if frame is None:
             yield format_sse_event(comment="still working")

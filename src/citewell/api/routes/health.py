@@ -1,4 +1,4 @@
-"""Is the service alive, and can it answer?"""
+"""The liveness and readiness routes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -11,21 +11,21 @@ from citewell.api.problems import reader_message
 from citewell.errors import CitewellError
 
 Check = Callable[[], Awaitable[None]]
-CHECK_SECONDS = 4.0
-"""How long one dependency may take; less than the five seconds that probes usually wait."""
-FRESH_SECONDS = 1.0
-"""For so long a service that was found ready is not looked at again: anyone may ask, and looking
-runs the embedding model."""
+CHECK_TIMEOUT_SECONDS = 4.0
+"""Less than the five seconds that health probes usually wait."""
+CACHE_SECONDS = 1.0
+"""How long a positive result is cached: the route is public, and a check runs the embedding
+model."""
 
 
 class Health(BaseModel):
-    """The process runs."""
+    """The process is running."""
 
     status: str = "ok"
 
 
 class Part(BaseModel):
-    """One thing the service depends on."""
+    """The result of checking one dependency."""
 
     ready: bool
     latency_ms: float
@@ -40,70 +40,70 @@ class Readiness(BaseModel):
     ready: bool
     """Whether questions can be answered."""
     degraded: bool
-    """Whether something is down without which answers are poorer, or not kept."""
+    """Whether an optional dependency is down: answers are then worse, or are not stored."""
     parts: dict[str, Part]
 
 
-def health_router(checks: Mapping[str, Check], needed: Collection[str]) -> APIRouter:
-    """Make `/health` and `/ready`; without one of the `needed` parts nothing can be answered."""
+def health_router(checks: Mapping[str, Check], required: Collection[str]) -> APIRouter:
+    """Return the router of `/health` and `/ready`, which needs the `required` checks to pass."""
     router = APIRouter(tags=["health"])
-    inspection = _ReadinessProbe(checks, needed)
+    probe = _ReadinessProbe(checks, required)
 
     @router.get("/health")
     async def health() -> Health:
-        """Tell that the process runs."""
+        """Report that the process is running."""
         return Health()
 
     @router.get("/ready", responses={503: {"model": Readiness}})
     async def ready(response: Response) -> Readiness:
-        """Try each dependency; 503 if one fails without which nothing can be answered.
+        """Check every dependency; the status is 503 if a required one fails.
 
-        A store or language model that is down makes the service `degraded`, which is still 200: it
-        answers, and a balancer that took it out would take out all of its kind.
+        If the store or the language model is down, the service is `degraded`, but the status is
+        200: it still answers, and a load balancer would otherwise remove every instance.
         """
-        found = await inspection.look()
-        response.status_code = 200 if found.ready else 503
-        return found
+        readiness = await probe.check()
+        response.status_code = 200 if readiness.ready else 503
+        return readiness
 
     return router
 
 
 class _ReadinessProbe:
-    """Tries the dependencies, once for all who ask at the same time."""
+    """Runs the checks, once for concurrent requests."""
 
-    def __init__(self, checks: Mapping[str, Check], needed: Collection[str]) -> None:
-        self._checks, self._needed = checks, needed
+    def __init__(self, checks: Mapping[str, Check], required: Collection[str]) -> None:
+        self._checks, self._required = checks, required
         self._running: asyncio.Task[Readiness] | None = None
-        self._good: Readiness | None = None
-        self._looked_at = 0.0
+        self._last_ready: Readiness | None = None
+        self._checked_at = 0.0
 
-    async def look(self) -> Readiness:
-        if self._good and monotonic() - self._looked_at < FRESH_SECONDS:
-            return self._good
+    async def check(self) -> Readiness:
+        if self._last_ready and monotonic() - self._checked_at < CACHE_SECONDS:
+            return self._last_ready
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._try_all())
-        return await asyncio.shield(self._running)  # who leaves does not end it for the others
+            self._running = asyncio.create_task(self._run_checks())
+        return await asyncio.shield(self._running)  # a disconnect must not cancel it for others
 
-    async def _try_all(self) -> Readiness:
-        results = await asyncio.gather(*(_try(check) for check in self._checks.values()))
+    async def _run_checks(self) -> Readiness:
+        results = await asyncio.gather(*(_run_check(check) for check in self._checks.values()))
         parts = dict(zip(self._checks, results, strict=True))
         failed = {name for name, part in parts.items() if not part.ready}
-        ready = not failed & set(self._needed)
-        found = Readiness(ready=ready, degraded=ready and bool(failed), parts=parts)
-        self._good, self._looked_at = None if failed else found, monotonic()
-        return found
+        ready = not failed & set(self._required)
+        readiness = Readiness(ready=ready, degraded=ready and bool(failed), parts=parts)
+        self._last_ready, self._checked_at = None if failed else readiness, monotonic()
+        return readiness
 
 
-async def _try(check: Check) -> Part:
-    begun = perf_counter()
+async def _run_check(check: Check) -> Part:
+    start = perf_counter()
     detail = ""
     try:
-        async with asyncio.timeout(CHECK_SECONDS):
+        async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
             await check()
     except CitewellError as error:
         detail = reader_message(error)
     except TimeoutError:
-        detail = f"took longer than {CHECK_SECONDS:g} seconds"
+        detail = f"took longer than {CHECK_TIMEOUT_SECONDS:g} seconds"
     return Part(
-        ready=not detail, latency_ms=round(1000 * (perf_counter() - begun), 2), detail=detail
+        ready=not detail, latency_ms=round(1000 * (perf_counter() - start), 2), detail=detail
     )

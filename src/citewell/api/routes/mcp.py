@@ -1,4 +1,4 @@
-"""The book as tools for other agents: an MCP server, over HTTP at `/mcp` and by `citewell mcp`."""
+"""An MCP server with the books as tools, over HTTP at `/mcp` and by `citewell mcp`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from citewell.api.contracts.completions import source_list
 from citewell.api.middleware.callers import Caller, allowed_book, attach_caller
 from citewell.api.problems import error_response, problem_from_error
-from citewell.api.routes.toc import SectionText, section_text
+from citewell.api.routes.toc import SectionText, to_section_text
 from citewell.api.schemas import UnitFloat, WireModel
 from citewell.api.sse import collect_answer
 from citewell.auth.key_cache import KeyCache
@@ -41,35 +41,35 @@ READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 NonBlankText = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)
 ]
-Book = Annotated[
-    str | None, Field(max_length=64, description="Which book; not needed where there is only one.")
+BookName = Annotated[
+    str | None, Field(max_length=64, description="The book; optional if there is only one.")
 ]
-Conversation = Annotated[
+ConversationId = Annotated[
     str | None,
     Field(
         pattern=r"^[A-Za-z0-9_.:-]{1,36}$",
-        description="What an earlier answer gave as `conversation`, to ask a follow-up.",
+        description="The `conversation` of an earlier answer, to ask a follow-up.",
     ),
 ]
 
 
 class Passage(WireModel):
-    """A passage that was found."""
+    """A retrieved passage."""
 
     text: str
-    """What it says, in the author's words."""
+    """The text, in the author's words."""
     chapter: str
     """Title of the chapter."""
     section: str
-    """Title of the section; what `read_section` opens it by."""
+    """Title of the section, for `read_section`."""
     url: str
-    """Its section on the published site."""
+    """URL of the section on the published site."""
     similarity: UnitFloat
     """Calibrated relevance to the question."""
 
 
-class Found(WireModel):
-    """What a search gave, best first."""
+class SearchResult(WireModel):
+    """The retrieved passages, best first."""
 
     book: str
     """The book."""
@@ -77,8 +77,8 @@ class Found(WireModel):
     """The passages."""
 
 
-class Cited(WireModel):
-    """What proves a sentence of the answer."""
+class ToolCitation(WireModel):
+    """A citation of the answer."""
 
     number: int
     """The `[n]` in the answer."""
@@ -89,39 +89,39 @@ class Cited(WireModel):
     section: str
     """Title of the section."""
     url: str
-    """Opens the page at that sentence; empty for text that is not the book's."""
+    """Opens the page at that sentence; empty for text that is not from the book."""
 
 
-class Reply(WireModel):
-    """A checked answer, or a refusal that says so."""
+class ToolAnswer(WireModel):
+    """A verified answer, or a refusal."""
 
     answer: str
-    """The answer, with `[n]` behind each sentence for its citation."""
+    """The answer, with `[n]` after each sentence for its citation."""
     status: AnswerStatus
-    """What the answer is."""
+    """The kind of answer."""
     confidence: Literal["high", "medium", "low", "insufficient"]
-    """How good the evidence is."""
-    citations: list[Cited]
-    """What proves it."""
+    """The confidence in the evidence."""
+    citations: list[ToolCitation]
+    """The citations."""
     answer_id: str
-    """Its id; `citewell receipt ID` shows the full record."""
+    """The id for `citewell receipt ID`, which shows the full record."""
     conversation: str
-    """Pass it on to ask a follow-up."""
+    """Send it to ask a follow-up."""
 
 
 class Outline(WireModel):
-    """How a book is built."""
+    """The table of contents of a book or chapter."""
 
     book: str
     """The book."""
     title: str
-    """Its title."""
+    """The title of the book."""
     contents: list[dict[str, Any]]
-    """Its parts and chapters, or the sections of the chapter that was named."""
+    """The parts and chapters, or the sections of the requested chapter."""
 
 
 def mcp_server(services: Services, answerer: Answerer) -> MCPServer[Any]:
-    """Make the server; `answerer` keeps the rules of conversations."""
+    """Return a server whose `ask` tool calls `answerer`."""
     server: MCPServer[Any] = MCPServer(
         "citewell",
         title="Citewell",
@@ -130,32 +130,32 @@ def mcp_server(services: Services, answerer: Answerer) -> MCPServer[Any]:
         log_level="WARNING",
         subscriptions=False,
     )
-    _add_answers(server, services, answerer)
-    _add_search(server, services)
-    _add_reading(server, services)
+    _add_ask_tool(server, services, answerer)
+    _add_search_tool(server, services)
+    _add_reading_tools(server, services)
     return server
 
 
-def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer) -> None:
+def _add_ask_tool(server: MCPServer[Any], services: Services, answerer: Answerer) -> None:
     seconds = services.settings.stream.max_seconds
 
     @server.tool(annotations=READ_ONLY)
     async def ask(
         context: Context[Any, Any],
-        question: Annotated[NonBlankText, Field(description="The question, complete in itself.")],
-        book: Book = None,
-        conversation: Conversation = None,
+        question: Annotated[NonBlankText, Field(description="A standalone question.")],
+        book: BookName = None,
+        conversation: ConversationId = None,
         selected_text: Annotated[
-            str | None, Field(description="Answer from this text of the reader's alone.")
+            str | None, Field(description="Answer from this text of the reader alone.")
         ] = None,
-    ) -> Annotated[CallToolResult, Reply]:
-        """Answer a question from the book alone; every sentence is proven by a quote and a link.
+    ) -> Annotated[CallToolResult, ToolAnswer]:
+        """Answer a question from the book alone; every sentence has a quote and a link as evidence.
 
-        What the book does not say is refused, and that refusal is the answer.
+        A refusal is also an answer: the book does not say it.
         """
-        async with _tool_errors():
-            await _count(context, conversation)
-            asked = Question(
+        async with _as_tool_errors():
+            await _count_session(context, conversation)
+            request = Question(
                 text=question,
                 book=book,
                 thread_id=conversation,
@@ -163,10 +163,10 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
                 contract=NAME,
             )
             if caller := _state(context).get("caller"):
-                asked = attach_caller(caller, asked)
+                request = attach_caller(caller, request)
             try:
                 async with asyncio.timeout(seconds):
-                    answer = await collect_answer(answerer.answer(asked))
+                    answer = await collect_answer(answerer.answer(request))
             except TimeoutError as error:
                 raise AnswerTimedOut(f"No answer within {seconds:g} seconds.") from error
         text = answer.text + source_list(answer)
@@ -176,83 +176,82 @@ def _add_answers(server: MCPServer[Any], services: Services, answerer: Answerer)
         )
 
 
-def _add_search(server: MCPServer[Any], services: Services) -> None:
+def _add_search_tool(server: MCPServer[Any], services: Services) -> None:
     @server.tool(annotations=READ_ONLY)
     async def search_textbook(
         context: Context[Any, Any],
-        query: Annotated[NonBlankText, Field(description="What to look for, as a question.")],
-        book: Book = None,
-        top_k: Annotated[int, Field(ge=1, le=10, description="How many passages to give.")] = 5,
-    ) -> Found:
-        """Find the passages of the book nearest to a question, best first."""
-        async with _tool_errors():
+        query: Annotated[NonBlankText, Field(description="What to search for, as a question.")],
+        book: BookName = None,
+        top_k: Annotated[int, Field(ge=1, le=10, description="How many passages to return.")] = 5,
+    ) -> SearchResult:
+        """Search the book; the most relevant passages come first."""
+        async with _as_tool_errors():
             index = await _open(services, context, book)
             result = await services.searcher.search(
                 index, query, filters=Question(text=query).filters, top_k=top_k
             )
-        return Found(book=index.book, passages=[_passage(hit) for hit in result.hits])
+        return SearchResult(book=index.book, passages=[_passage(hit) for hit in result.hits])
 
 
-def _add_reading(server: MCPServer[Any], services: Services) -> None:
+def _add_reading_tools(server: MCPServer[Any], services: Services) -> None:
     @server.tool(annotations=READ_ONLY)
     async def read_section(
         context: Context[Any, Any],
         section: Annotated[
             NonBlankText,
-            Field(description="Its id or title; `Chapter › Section` where titles repeat."),
+            Field(description="Its id or title; `Chapter › Section` if the title is ambiguous."),
         ],
-        book: Book = None,
-        start: Annotated[int, Field(ge=1, description="The passage to begin with.")] = 1,
+        book: BookName = None,
+        start: Annotated[int, Field(ge=1, description="The first passage to return.")] = 1,
     ) -> SectionText:
-        """Open a section and read its passages in order; a long one in several calls."""
-        async with _tool_errors():
+        """Read the passages of a section in order; a long section needs several calls."""
+        async with _as_tool_errors():
             index = await _open(services, context, book)
             opened = await asyncio.to_thread(open_section, index, section, start=start)
-            return section_text(opened)
+            return to_section_text(opened)
 
     @server.tool(annotations=READ_ONLY)
     async def table_of_contents(
         context: Context[Any, Any],
-        book: Book = None,
+        book: BookName = None,
         chapter: Annotated[
             str, Field(max_length=2_000, description="A chapter's title, to see its sections.")
         ] = "",
     ) -> Outline:
-        """Show how the book is built: its parts and chapters, or the sections of one chapter."""
-        async with _tool_errors():
+        """Show the parts and chapters of the book, or the sections of one chapter."""
+        async with _as_tool_errors():
             index = await _open(services, context, book)
             contents = index.contents
-            top = find_section(contents, chapter).heading.children if chapter else contents.headings
-        return Outline(book=index.book, title=index.title, contents=outline_for_model(top))
+            headings = contents.headings
+            if chapter:
+                headings = find_section(contents, chapter).heading.children
+        return Outline(book=index.book, title=index.title, contents=outline_for_model(headings))
 
 
 @asynccontextmanager
-async def _tool_errors() -> AsyncIterator[None]:
-    """Say what went wrong, and what to do about it, to the agent that called."""
+async def _as_tool_errors() -> AsyncIterator[None]:
+    """Convert errors to tool errors with a message and advice for the agent."""
     try:
         yield
     except CitewellError as error:
-        said = problem_from_error(error, "")
-        raise ToolError(f"{said['detail']} {said['suggested_action']}".strip()) from error
+        problem = problem_from_error(error, "")
+        raise ToolError(f"{problem['detail']} {problem['suggested_action']}".strip()) from error
 
 
 def _state(context: Context[Any, Any]) -> dict[str, Any]:
-    """Return what the door noted of the caller; standard input is the operator's, and has none."""
+    """Return the state that `AuthMiddleware` set; it is empty on standard input."""
     request = context.request_context.request
     state: dict[str, Any] = request.scope["state"] if isinstance(request, Request) else {}
     return state
 
 
-def _book(context: Context[Any, Any], named: str | None) -> str | None:
-    caller = _state(context).get("caller")
-    return allowed_book(caller, named) if caller else named
+async def _open(services: Services, context: Context[Any, Any], book: str | None) -> BookIndex:
+    if caller := _state(context).get("caller"):
+        book = allowed_book(caller, book)
+    return await asyncio.to_thread(services.library.open, book)
 
 
-async def _open(services: Services, context: Context[Any, Any], named: str | None) -> BookIndex:
-    return await asyncio.to_thread(services.library.open, _book(context, named))
-
-
-async def _count(context: Context[Any, Any], conversation: str | None) -> None:
+async def _count_session(context: Context[Any, Any], conversation: str | None) -> None:
     count = _state(context).get("count_session")
     if count and conversation:
         await count(conversation)
@@ -269,60 +268,60 @@ def _passage(hit: Hit) -> Passage:
     )
 
 
-def _reply(answer: Answer) -> Reply:
-    return Reply(
+def _reply(answer: Answer) -> ToolAnswer:
+    return ToolAnswer(
         answer=answer.text,
         status=answer.status,
         confidence=answer.confidence.level,
         citations=[
-            Cited(
-                number=one.number,
-                quote=one.quote,
-                chapter=one.chapter,
-                section=one.section,
-                url=one.url,
+            ToolCitation(
+                number=citation.number,
+                quote=citation.quote,
+                chapter=citation.chapter,
+                section=citation.section,
+                url=citation.url,
             )
-            for one in answer.citations
+            for citation in answer.citations
         ],
         answer_id=answer.id,
         conversation=answer.thread_id,
     )
 
 
-PATH = "/mcp"
-NO_REBINDING_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-"""The package knows its allowed hosts and origins beforehand; ours come with the keys."""
+TRANSPORT_SECURITY = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+"""`AuthMiddleware` checks the host, and `McpHttpApp` the origin: allowed origins change with the
+keys, but the package needs a fixed list."""
 
 
 class McpHttpApp:
-    """Passes requests on to the MCP server, of callers that may ask."""
+    """An ASGI app that passes requests of authorized callers to the MCP server."""
 
     def __init__(self, server: MCPServer[Any], cached_keys: KeyCache, settings: Settings) -> None:
-        """Serve each request for itself, so that any process of the service can take the next."""
+        """Serve statelessly, so that any process of the service can handle the next request."""
         server.streamable_http_app(
             stateless_http=True,
             json_response=True,
-            transport_security=NO_REBINDING_CHECK,
+            transport_security=TRANSPORT_SECURITY,
             max_request_body_size=settings.serve.max_body_bytes,
         )
         self.sessions: StreamableHTTPSessionManager = server.session_manager
-        """Has to run while requests come."""
-        self.route = Route(PATH, self, methods=["POST"], include_in_schema=False)
+        """Must run while requests are served."""
+        self.route = Route("/mcp", self, methods=["POST"], include_in_schema=False)
         self._cached_keys = cached_keys
         self._origins = settings.serve.cors_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one message."""
-        scope["route"] = self.route  # what the log and the figures call it
+        scope["route"] = self.route  # for logs and metrics
         try:
-            self._check(scope["state"]["caller"], Headers(scope=scope))
+            self._authorize(scope["state"]["caller"], Headers(scope=scope))
         except CitewellError as error:
             await error_response(error, scope)(scope, receive, send)
             return
         await self.sessions.handle_request(scope, receive, send)
 
-    def _check(self, caller: Caller, headers: Headers) -> None:
-        if not caller.has_scope("ask"):
+    def _authorize(self, caller: Caller, headers: Headers) -> None:
+        if "ask" not in caller.scopes:
             raise NotAllowed("This needs a key with the scope `ask`.")
         origin = headers.get("origin")
         if origin and origin not in self._origins and not self._cached_keys.allows_origin(origin):

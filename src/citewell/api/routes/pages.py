@@ -1,4 +1,4 @@
-"""The books themselves: what there is, and each page to read where a citation points."""
+"""The list of books, and their pages as HTML for citations to link to."""
 
 import asyncio
 import re
@@ -25,13 +25,13 @@ from citewell.errors import AnswerTimedOut, UnknownPage
 from citewell.index.library import BaseLibrary
 from citewell.text.plain_text import detach_from_page
 
-READING_POLICY = "default-src 'none'; style-src 'self'; form-action 'none'"
+CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'self'; form-action 'none'"
 RENDER_SECONDS = 30.0
 """How long one page may take to become HTML."""
 
 
 class BookSummary(BaseModel):
-    """One book of the service."""
+    """A book of the service."""
 
     book: str
     title: str
@@ -42,13 +42,13 @@ class BookSummary(BaseModel):
 
 
 def pages_router(library: BaseLibrary) -> APIRouter:
-    """Make `/books` and the reading pages below `/read`."""
+    """Return the router of `/books` and `/read`."""
     router = APIRouter(tags=["books"], dependencies=[require_scope("ask")])
 
     @router.get("/books")
     async def list_books(request: Request) -> list[BookSummary]:
-        """List the books that can be asked about."""
-        mine = caller_of(request).books
+        """List the available books."""
+        allowed = caller_of(request).books
         manifests = await asyncio.to_thread(library.books)
         return [
             BookSummary(
@@ -60,24 +60,24 @@ def pages_router(library: BaseLibrary) -> APIRouter:
                 revision=m.revision,
             )
             for m in manifests
-            if not mine or m.book in mine
+            if not allowed or m.book in allowed
         ]
 
     @router.get("/read/{book}/{source_file:path}", response_class=HTMLResponse)
     async def read_page(book: str, source_file: str, request: Request) -> HTMLResponse:
-        """Show one page of a book, for citations to point into."""
-        named = requested_book(request, book)
+        """Return a page of a book as HTML."""
+        name = requested_book(request, book)
         try:
             async with asyncio.timeout(RENDER_SECONDS):
-                page = await asyncio.to_thread(_page, library, named, source_file)
+                page = await asyncio.to_thread(_render, library, name, source_file)
         except TimeoutError as error:
-            raise AnswerTimedOut("The page takes too long to show.") from error
-        return HTMLResponse(page, headers={"Content-Security-Policy": READING_POLICY})
+            raise AnswerTimedOut("The page takes too long to render.") from error
+        return HTMLResponse(page, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
     return router
 
 
-def _page(library: BaseLibrary, book: str | None, source_file: str) -> str:
+def _render(library: BaseLibrary, book: str | None, source_file: str) -> str:
     index = library.open(book)
     chunks = index.page(source_file)
     if not chunks:
@@ -86,49 +86,46 @@ def _page(library: BaseLibrary, book: str | None, source_file: str) -> str:
 
 
 LinkKind = Literal["page", "away", "broken"]
-_SAFE = ("http", "https", "mailto")
+_SAFE_SCHEMES = ("http", "https", "mailto")
 _PATHNAME = "pathname://"
-"""What Docusaurus takes for a path of the site that is no page of the docs."""
-_ENDINGS = re.compile(r"\.(?:mdx?|markdown|rst|ipynb|x?html?)$")
+"""The Docusaurus prefix for paths of the site that are not pages of the docs."""
+_EXTENSION = re.compile(r"\.(?:mdx?|markdown|rst|ipynb|x?html?)$")
 _INDEX = re.compile(r"(?:^|/)(?:index|README)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where one link leads."""
+    """The target of a link."""
 
     kind: LinkKind
     href: str = ""
-    """The address to follow, for what leads away; for what is broken, as it is written."""
+    """For `away`, the URL; for `broken`, the link as written."""
     file: str = ""
-    """Source file of the page, for what stays in the book."""
+    """For `page`, its source file."""
     anchor: str = ""
 
 
 class BookLinks:
-    """The pages of a book, by the names that its authors link them by.
-
-    Authors write the path of a file or the address that it has on the built site.
-    """
+    """Resolves links between pages, which authors write as file paths or as URLs of the site."""
 
     def __init__(self, contents: Contents) -> None:
-        """Note the source file and the address of every page."""
-        pages = {one.source_file: one.url for one in contents.walk() if one.source_file}
+        """Collect the source file and the URL of every page."""
+        pages = {head.source_file: head.url for head in contents.walk() if head.source_file}
         self._files: dict[str, str] = {}
-        self._addresses: dict[str, str] = {}
+        self._files_by_url: dict[str, str] = {}
         for file, url in pages.items():
             self._files[normpath(file)] = file
-            self._files.setdefault(_bare(normpath(file)), file)
-            self._addresses.setdefault(_bare(url), file)
+            self._files.setdefault(_strip_address(normpath(file)), file)
+            self._files_by_url.setdefault(_strip_address(url), file)
         self._urls = {file: url.partition("#")[0] for file, url in pages.items()}
-        self._root = _root(pages)
+        self._common_folder = _common_folder(pages)
 
     def resolve(self, href: str, source_file: str) -> Link:
-        """Return where a link on a page leads."""
+        """Return the target of a link on a page."""
         href = href.removeprefix(_PATHNAME)
         parts = urlsplit(href)
-        # An address that could run a program was left out when the book was read.
-        if not href or (parts.scheme and parts.scheme.lower() not in _SAFE):
+        # Ingest removed links with unsafe schemes.
+        if not href or (parts.scheme and parts.scheme.lower() not in _SAFE_SCHEMES):
             return Link("broken", href)
         path, _, anchor = href.partition("#")
         file = self._find(path, source_file) if path else source_file
@@ -139,38 +136,39 @@ class BookLinks:
 
     def _find(self, path: str, source_file: str) -> str | None:
         if not urlsplit(path).scheme and not path.startswith("//"):
-            named = unquote(path.partition("?")[0])
-            beside = () if named.startswith("/") else (dirname(source_file),)
-            for folder in (*beside, self._root, ""):
-                below = normpath(join(folder, named.lstrip("/")))
-                if found := self._files.get(below) or self._files.get(_bare(below)):
-                    return found
-        return self._addresses.get(_bare(urljoin(self._urls.get(source_file, ""), path)))
+            relative = unquote(path.partition("?")[0])
+            own_folder = () if relative.startswith("/") else (dirname(source_file),)
+            for folder in (*own_folder, self._common_folder, ""):
+                candidate = normpath(join(folder, relative.lstrip("/")))
+                if file := self._files.get(candidate) or self._files.get(_strip_address(candidate)):
+                    return file
+        return self._files_by_url.get(
+            _strip_address(urljoin(self._urls.get(source_file, ""), path))
+        )
 
 
 def safe_href(url: str) -> str:
-    """Return an address that may be followed; of one that could run a program, nothing."""
+    """Return the URL, or an empty string if its scheme is unsafe."""
     scheme = urlsplit(url.strip()).scheme.lower()
-    return url if not scheme or scheme in _SAFE else ""
+    return url if not scheme or scheme in _SAFE_SCHEMES else ""
 
 
-def _bare(address: str) -> str:
-    """Return an address or path without what sites add to it or leave out."""
+def _strip_address(address: str) -> str:
+    """Return a URL or path without query, fragment, extension and index file."""
     stem = unquote(address.partition("#")[0].partition("?")[0]).rstrip("/")
-    return _INDEX.sub("", _ENDINGS.sub("", stem))
+    return _INDEX.sub("", _EXTENSION.sub("", stem))
 
 
-def _root(files: Iterable[str]) -> str:
-    """Return the folder that all pages stand in."""
+def _common_folder(files: Iterable[str]) -> str:
     folders = [f"/{dirname(file)}" for file in files]
     return commonpath(folders)[1:] if folders else ""
 
 
-_NOTE = re.compile(r"(?P<kind>[\w-]*)\s*(?:\[(?P<title>[^\]]*)\]|(?P<said>.*))$")
+_ADMONITION_TITLE = re.compile(r"(?P<kind>[\w-]*)\s*(?:\[(?P<title>[^\]]*)\]|(?P<text>.*))$")
 
 
 def render_page(chunks: Sequence[Chunk], links: BookLinks) -> str:
-    """Render a page from its passages; markup in the book's text stays text."""
+    """Render a page from its passages; HTML in the book's text is escaped."""
     markdown = _markdown()
     title = escape(chunks[0].chapter)
     parts = [f"<h1>{title}</h1>"]
@@ -183,73 +181,71 @@ def render_page(chunks: Sequence[Chunk], links: BookLinks) -> str:
         path = chunk.path
         env: dict[str, Any] = {"docId": chunk.sequence}
         tokens = markdown.parse(detach_from_page(chunk.text, footnotes=True), env)
-        _lead(tokens, chunk, links)
-        parts.append(_scrolling(markdown.renderer.render(tokens, markdown.options, env)))
-    published = safe_href(chunks[0].url.partition("#")[0])
-    elsewhere = (
-        f' · <a href="{escape(published, quote=True)}" target="_blank" rel="noopener">'
-        "Published page</a>"
+        _resolve_links(tokens, chunk, links)
+        parts.append(_make_scrollable(markdown.renderer.render(tokens, markdown.options, env)))
+    url = safe_href(chunks[0].url.partition("#")[0])
+    published = (
+        f' · <a href="{escape(url, quote=True)}" target="_blank" rel="noopener">Published page</a>'
     )
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="stylesheet" href="/book.css"></head>'
         f'<body class="book"><main>{"".join(parts)}</main><footer><p>'
-        f'<a href="/">Ask the book</a>{elsewhere if published else ""}'
+        f'<a href="/">Ask the book</a>{published if url else ""}'
         "</p></footer></body></html>"
     )
 
 
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    # Pictures are not part of the index: their descriptions stand for them.
+    # The index has no images, only their alternative texts.
     markdown.add_render_rule("image", _render_picture)
     markdown.use(footnote_plugin)
-    # As it is written; who can draw formulas finds them by their class.
+    # Formulas are not rendered, only marked with a class.
     markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False)
     markdown.use(container_plugin, "note", validate=lambda *_: True, render=_render_admonition)
     return markdown
 
 
-def _lead(tokens: Sequence[Token], chunk: Chunk, links: BookLinks) -> None:
-    """Let every link of a passage lead where it led on the site."""
+def _resolve_links(tokens: Sequence[Token], chunk: Chunk, links: BookLinks) -> None:
     for token in tokens:
-        _lead(token.children or (), chunk, links)
+        _resolve_links(token.children or (), chunk, links)
         if token.type == "link_open":
-            found = links.resolve(str(token.attrs.get("href", "")), chunk.source_file)
-            token.attrs = _attributes(found, chunk)
+            link = links.resolve(str(token.attrs.get("href", "")), chunk.source_file)
+            token.attrs = _link_attributes(link, chunk)
 
 
-def _attributes(link: Link, chunk: Chunk) -> dict[str, str | int | float]:
+def _link_attributes(link: Link, chunk: Chunk) -> dict[str, str | int | float]:
     anchor = f"#{quote(link.anchor)}" if link.anchor else ""
     match link.kind:
         case "page" if link.file == chunk.source_file and anchor:
             return {"href": anchor, "data-page": link.file}
         case "page":
-            address = f"/read/{quote(chunk.book)}/{quote(link.file)}{anchor}"
-            return {"href": address, "data-page": link.file}
+            path = f"/read/{quote(chunk.book)}/{quote(link.file)}{anchor}"
+            return {"href": path, "data-page": link.file}
         case "away":
             return {"href": link.href, "target": "_blank", "rel": "noopener"}
         case "broken":
             return {"title": f"Not in this book: {link.href}"}
 
 
-def _scrolling(rendered: str) -> str:
-    """Let what is wider than the page be scrolled without a mouse."""
-    # Markup of the book's own is escaped, so these are ours.
+def _make_scrollable(rendered: str) -> str:
+    """Make wide elements focusable, so that they can be scrolled with the keyboard."""
+    # HTML in the book's text is escaped, so these tags are from the renderer.
     return re.sub(r'<(pre|table|div class="math block")>', r'<\1 tabindex="0">', rendered)
 
 
-def _render_picture(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
-    described = tokens[place].content
-    return f'<span class="picture">{escape(described)}</span>' if described else ""
+def _render_picture(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    alt_text = tokens[index].content
+    return f'<span class="picture">{escape(alt_text)}</span>' if alt_text else ""
 
 
-def _render_admonition(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
-    if tokens[place].nesting != 1:
+def _render_admonition(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    if tokens[index].nesting != 1:
         return "</aside>\n"
-    found = _NOTE.match(tokens[place].info.strip())
-    kind = found["kind"] if found else ""
-    title = ((found["title"] or found["said"]) if found else "") or kind.capitalize()
-    named = f'<p class="kind">{escape(title.strip())}</p>\n' if title.strip() else ""
-    return f'<aside class="{escape(kind, quote=True)}">\n{named}'
+    match = _ADMONITION_TITLE.match(tokens[index].info.strip())
+    kind = match["kind"] if match else ""
+    title = ((match["title"] or match["text"]) if match else "") or kind.capitalize()
+    heading = f'<p class="kind">{escape(title.strip())}</p>\n' if title.strip() else ""
+    return f'<aside class="{escape(kind, quote=True)}">\n{heading}'

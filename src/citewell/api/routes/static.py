@@ -1,4 +1,4 @@
-"""The chat page: a few files, each at its own address."""
+"""The static files of the chat page and the widget."""
 
 import gzip
 import hashlib
@@ -19,17 +19,17 @@ PAGE_HEADERS = {
 
 
 def page_paths() -> dict[str, Path]:
-    """Return the page's files by their addresses."""
+    """Return the page's files by URL path."""
     files = sorted(file for file in STATIC_DIR.iterdir() if file.is_file())
     return {"/" if file.name == "index.html" else f"/{file.name}": file for file in files}
 
 
 def page_router() -> APIRouter:
-    """Serve the page at `/` and its files beside it; a mount would swallow other routes' errors."""
+    """Return the router of the page; a mount at `/` would hide the errors of other routes."""
     router = APIRouter(include_in_schema=False)
-    for address, file in page_paths().items():
+    for path, file in page_paths().items():
         router.add_api_route(
-            address, _serve_page_file(file), methods=["GET", "HEAD"], response_class=FileResponse
+            path, _serve_page_file(file), methods=["GET", "HEAD"], response_class=FileResponse
         )
     return router
 
@@ -43,9 +43,9 @@ def _serve_page_file(file: Path) -> Callable[[], Awaitable[FileResponse]]:
 
 WIDGET_DIR = STATIC_DIR / "widget"
 WIDGET_HEADERS = {
-    # Its address stays while its bytes change, so that browsers ask again, and mostly get a 304.
+    # The URL is not versioned, so browsers revalidate it and mostly get a 304.
     "Cache-Control": "public, max-age=300, stale-while-revalidate=86400",
-    # A module of another site is loaded only if its owner allows that; it holds nothing secret.
+    # Other sites may load the module; it contains nothing secret.
     "Access-Control-Allow-Origin": "*",
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
@@ -54,35 +54,36 @@ WIDGET_HEADERS = {
 
 
 def widget_paths() -> dict[str, Path]:
-    """Return the widget's files by their addresses."""
+    """Return the widget's files by URL path."""
     return {f"/{file.name}": file for file in sorted(WIDGET_DIR.glob("*.js"))}
 
 
 def widget_router() -> APIRouter:
-    """Serve `/widget.js`, and beside it what it loads when an answer has formulas."""
+    """Return the router of `/widget.js` and of the module that it loads for formulas."""
     router = APIRouter(include_in_schema=False)
-    for address, file in widget_paths().items():
-        router.add_api_route(address, _serve_widget_file(file), methods=["GET", "HEAD"])
+    for path, file in widget_paths().items():
+        router.add_api_route(path, _serve_widget_file(file), methods=["GET", "HEAD"])
     return router
 
 
 def _serve_widget_file(file: Path) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
-        whole, packed, tag = _read(file)
-        zipped = "gzip" in request.headers.get("accept-encoding", "")
-        tag = f'"{tag}-gzip"' if zipped else f'"{tag}"'
-        headers = {**WIDGET_HEADERS, "ETag": tag}
-        if tag in request.headers.get("if-none-match", ""):
+        content, compressed, digest = _read_compressed(file)
+        accepts_gzip = "gzip" in request.headers.get("accept-encoding", "")
+        etag = f'"{digest}-gzip"' if accepts_gzip else f'"{digest}"'
+        headers = {**WIDGET_HEADERS, "ETag": etag}
+        if etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        if zipped:
+        if accepts_gzip:
             headers["Content-Encoding"] = "gzip"
-        return Response(packed if zipped else whole, headers=headers, media_type="text/javascript")
+        body = compressed if accepts_gzip else content
+        return Response(body, headers=headers, media_type="text/javascript")
 
     return serve
 
 
 @cache
-def _read(file: Path) -> tuple[bytes, bytes, str]:
-    """Return a file's bytes, the same packed, and a tag that changes with them."""
-    whole = file.read_bytes()
-    return whole, gzip.compress(whole, mtime=0), hashlib.sha256(whole).hexdigest()[:32]
+def _read_compressed(file: Path) -> tuple[bytes, bytes, str]:
+    """Return a file's content, its gzip-compressed content, and its digest."""
+    content = file.read_bytes()
+    return content, gzip.compress(content, mtime=0), hashlib.sha256(content).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Reading and deleting conversations."""
+"""The routes of conversations: reading, describing and deleting them."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -31,13 +31,13 @@ from citewell.ports import Answerer, ThreadStore
 
 LIVE_MESSAGES = RETENTION_POLICIES["chat"].max_live_messages
 ThreadId = Annotated[NativeId, Path(description="The `session_id` of the conversation.")]
-Limit = Annotated[int, Query(ge=1, le=100)]
-Offset = Annotated[int, Query(ge=0, le=1_000_000)]
-StateFilter = Annotated[ThreadState | None, Query(description="Only those in this state.")]
+LimitQuery = Annotated[int, Query(ge=1, le=100)]
+OffsetQuery = Annotated[int, Query(ge=0, le=1_000_000)]
+StateQuery = Annotated[ThreadState | None, Query(description="Only in this state.")]
 
 
 class ThreadMessage(BaseModel):
-    """One message, as the reader saw it."""
+    """A message, as shown to the reader."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -50,9 +50,9 @@ class ThreadMessage(BaseModel):
     record: dict[str, Any] | None = None
     """For an answer: its claims with verdicts and quotes, its sources, its timings."""
     state: AnswerState | None = None
-    """For an answer: how far it has come, and whether its check flagged it."""
+    """For an answer: its processing state, or `flagged` for unsupported claims."""
     archived: bool = False
-    """Whether so many messages came after it that it is no longer among the live ones."""
+    """Whether newer messages moved it beyond the limit of live messages."""
 
 
 class ThreadSummary(BaseModel):
@@ -63,22 +63,22 @@ class ThreadSummary(BaseModel):
     thread_id: str
     book: str
     contract: str
-    """The contract that it was begun by."""
+    """The contract of its first question."""
     state: ThreadState
-    """`archived` and `idle` are continued by the next message; `ended` is over."""
+    """`archived` and `idle` conversations can be continued; `ended` ones cannot."""
     created_at: datetime
     """When its first question arrived, in UTC."""
     updated_at: datetime
     """When its last answer was finished, in UTC."""
     message_count: int
     topic_summary: str | None = None
-    """What it is about, in up to 200 characters; from the fifth exchange on, or as it was given."""
+    """Its topic in up to 200 characters; from the fifth exchange on, or as set by the client."""
     metadata: dict[str, Any]
-    """What its client wants kept with it, such as `user_id` and `tags`."""
+    """Client data, such as `user_id` and `tags`."""
 
 
 class Description(RequestModel):
-    """What a conversation is about, and what else is to be kept with it; at least one of both."""
+    """A new topic or new metadata of a conversation; at least one of both."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -90,12 +90,12 @@ class Description(RequestModel):
     )
 
     topic_summary: str | None = Field(None, min_length=1, max_length=200)
-    """What it is about, in someone's own words; Citewell then leaves it so."""
+    """The topic; Citewell does not change it afterwards."""
     metadata: Metadata | None = None
-    """Up to 10,000 bytes, in place of what was kept before."""
+    """Client data of up to 10,000 bytes, which replaces the stored metadata."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Description":
+    def _check_not_empty(self) -> "Description":
         if self.topic_summary is None and self.metadata is None:
             raise ValueError("needs topic_summary or metadata")
         return self
@@ -108,86 +108,89 @@ class ConversationThread(ThreadSummary):
 
 
 def threads_router(store: ThreadStore) -> APIRouter:
-    """Make the routes under `/threads`."""
+    """Return the router of `/threads`."""
     router = APIRouter(prefix="/threads", tags=["threads"], dependencies=[require_scope("ask")])
 
     @router.get("")
     async def list_threads(
-        visible: VisibilityDep, limit: Limit = 20, offset: Offset = 0, state: StateFilter = None
+        visible: VisibilityDep,
+        limit: LimitQuery = 20,
+        offset: OffsetQuery = 0,
+        state: StateQuery = None,
     ) -> list[ThreadSummary]:
-        """List your conversations, the newest activity first."""
-        found = await store.list(
+        """List your conversations, most recently updated first."""
+        threads = await store.list(
             limit=limit, offset=offset, state=state, owner=visible, contract=NATIVE_CONTRACT
         )
-        return [ThreadSummary(**_summary(thread)) for thread in found]
+        return [ThreadSummary(**_summary(thread)) for thread in threads]
 
     @router.get("/{thread_id}")
     async def read_thread(thread_id: ThreadId, visible: VisibilityDep) -> ConversationThread:
-        """Read one conversation."""
-        thread = await _found(store, thread_id, visible)
+        """Return a conversation."""
+        thread = await _load_thread(store, thread_id, visible, NATIVE_CONTRACT, LIVE_MESSAGES)
         messages = [_message(message) for message in thread.messages]
         return ConversationThread(messages=messages, **_summary(thread))
 
     @router.get("/{thread_id}/messages")
     async def read_messages(
-        thread_id: ThreadId, visible: VisibilityDep, limit: Limit = 50, offset: Offset = 0
+        thread_id: ThreadId, visible: VisibilityDep, limit: LimitQuery = 50, offset: OffsetQuery = 0
     ) -> list[ThreadMessage]:
-        """Read messages from the first one on, also those that are archived."""
+        """List messages from the first one on, including archived ones."""
         messages = await store.messages(
             thread_id, limit=limit, offset=offset, owner=visible, contract=NATIVE_CONTRACT
         )
         if messages is None:
-            raise _unknown(thread_id)
+            raise _unknown_thread(thread_id)
         return [_message(message) for message in messages]
 
     @router.patch("/{thread_id}")
     async def describe_thread(
         thread_id: ThreadId, body: Description, visible: VisibilityDep
     ) -> ThreadSummary:
-        """Set what a conversation is about, or the metadata kept with it."""
+        """Set the topic or the metadata of a conversation."""
         return ThreadSummary(**_summary(await _update_thread(store, thread_id, body, visible)))
 
     @router.delete("/{thread_id}", status_code=204)
     async def delete_thread(thread_id: ThreadId, visible: VisibilityDep) -> Response:
-        """Delete one conversation and everything in it."""
+        """Delete a conversation with its messages and answers."""
         if not await store.delete(thread_id, owner=visible, contract=NATIVE_CONTRACT):
-            raise _unknown(thread_id)
+            raise _unknown_thread(thread_id)
         return Response(status_code=204)
 
     return router
 
 
-async def _found(store: ThreadStore, thread_id: str, visible: Caller) -> Thread:
-    thread = await store.load(
-        thread_id, last=LIVE_MESSAGES, owner=visible, contract=NATIVE_CONTRACT
-    )
-    # One that has only begun is there, too.
-    thread = thread or await store.pending(thread_id, owner=visible, contract=NATIVE_CONTRACT)
+async def _load_thread(
+    store: ThreadStore, thread_id: str, visible: Caller, contract: str, messages: int
+) -> Thread:
+    thread = await store.load(thread_id, last=messages, owner=visible, contract=contract)
+    # A conversation whose first answer is not finished has no messages yet.
+    thread = thread or await store.pending(thread_id, owner=visible, contract=contract)
     if thread is None:
-        raise _unknown(thread_id)
+        raise _unknown_thread(thread_id)
     return thread
 
 
 async def _update_thread(
     store: ThreadStore, thread_id: str, body: Description, visible: Caller
 ) -> Thread:
-    known = True
+    exists = True
     if body.metadata is not None:
-        known = await store.set_metadata(
+        exists = await store.set_metadata(
             thread_id, body.metadata, owner=visible, contract=NATIVE_CONTRACT
         )
     if body.topic_summary is not None:
-        known = known and await store.describe(
+        exists = exists and await store.describe(
             thread_id, body.topic_summary, owner=visible, contract=NATIVE_CONTRACT
         )
-    if known:
+    if exists:
         thread = await store.load(thread_id, last=1, owner=visible, contract=NATIVE_CONTRACT)
         if thread:
             return thread
-    raise _unknown(thread_id)
+    raise _unknown_thread(thread_id)
 
 
-def _unknown(thread_id: str) -> UnknownThread:
+def _unknown_thread(thread_id: str) -> UnknownThread:
     return UnknownThread(f"There is no conversation {thread_id}.")
 
 
@@ -219,15 +222,15 @@ def _message(message: Message) -> ThreadMessage:
 
 
 class SessionAnswerer:
-    """Answers questions in the conversation that the rules of their contract put them in."""
+    """Continues the conversation of a question, or starts a new one, by the retention policy."""
 
     def __init__(self, answerer: Answerer, threads: ThreadStore) -> None:
-        """Keep to the rules before `answerer` is asked."""
+        """Wrap an answerer."""
         self._answerer = answerer
         self._threads = threads
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer in the same conversation, or in a new one if the rules say so."""
+        """Answer in the same conversation, or in a new one if that has ended."""
         async with aclosing(self._answerer.answer(await self._place_in_thread(question))) as events:
             async for event in events:
                 yield event
@@ -238,51 +241,38 @@ class SessionAnswerer:
             return question
         owner, key = question.owner, question.key
         try:
-            place = await self._threads.resume(
+            thread = await self._threads.resume(
                 question.thread_id,
                 owner=SharedKeyUser(owner, key) if owner and key else owner,
                 contract=question.contract,
             )
         except StoreUnavailable:
-            return question  # whether it can be answered without the store, the answerer knows
-        return replace(question, thread_id=place.thread_id, owner=place.owner)
+            return question  # the answerer decides whether it needs the store
+        return replace(question, thread_id=thread.thread_id, owner=thread.owner)
 
 
 def sessions_router(
-    contract: SessionContract, store: ThreadStore, clock: Clock, rules: RetentionPolicy
+    contract: SessionContract, store: ThreadStore, clock: Clock, policy: RetentionPolicy
 ) -> APIRouter:
-    """Make the routes that read and delete the conversations of a contract, by its rules."""
+    """Return the router for the conversations of a contract."""
     router = APIRouter(tags=[contract.name], dependencies=[require_scope("ask")])
     (name,) = re.findall(r"{(\w+)(?::path)?}", contract.session_path)
-    identity: Any = Annotated[
+    session_id_type: Any = Annotated[
         contract.session_id, Path(alias=name, description="The conversation's id.")
     ]
 
-    async def find(session: str, visible: Caller) -> Thread:
-        thread = await store.load(
-            session, last=rules.max_live_messages, owner=visible, contract=contract.name
-        )
-        # One that has only begun is there, too.
-        thread = thread or await store.pending(session, owner=visible, contract=contract.name)
-        if thread is None:
-            raise unknown(session)
-        return thread
-
     @router.get(contract.session_path, response_model=contract.session)
-    async def read_session(session: identity, visible: VisibilityDep) -> Any:
-        """Read one conversation."""
-        return contract.show(await find(session, visible), clock(), rules)
+    async def read_session(session: session_id_type, visible: VisibilityDep) -> Any:
+        """Return a conversation."""
+        messages = policy.max_live_messages
+        thread = await _load_thread(store, session, visible, contract.name, messages)
+        return contract.show(thread, clock(), policy)
 
     @router.delete(contract.session_path, status_code=204)
-    async def delete_session(session: identity, visible: VisibilityDep) -> Response:
-        """Delete one conversation and everything in it."""
+    async def delete_session(session: session_id_type, visible: VisibilityDep) -> Response:
+        """Delete a conversation with its messages and answers."""
         if not await store.delete(session, owner=visible, contract=contract.name):
-            raise unknown(session)
+            raise _unknown_thread(session)
         return Response(status_code=204)
 
     return router
-
-
-def unknown(session: str) -> UnknownThread:
-    """Return the error that a contract has no such conversation."""
-    return UnknownThread(f"There is no conversation {session}.")

@@ -1,13 +1,13 @@
-"""How a book is built, over HTTP: its contents, its sections, and what is around a passage."""
+"""The routes of a book's contents, sections and passages."""
 
 import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict
 
 from citewell.api.middleware.auth import require_scope
 from citewell.api.middleware.callers import requested_book
+from citewell.api.schemas import WireModel
 from citewell.domain import Chunk, Excerpt, Heading
 from citewell.errors import UnknownPage
 from citewell.index.library import BaseLibrary
@@ -15,37 +15,31 @@ from citewell.ports import Index
 from citewell.questions.toc import SECTION_PAGE_SIZE, OpenedSection, open_section, pages_of
 
 
-class WireModel(BaseModel):
-    """A model on the wire; the words under each field appear in the API's documentation."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
-
-
 class TocEntry(WireModel):
-    """One line of the table of contents."""
+    """An entry of the table of contents."""
 
     id: str
-    """What the section is asked for by, at `/books/{book}/sections/{id}`."""
+    """The section's id for `/books/{book}/sections/{id}`."""
     kind: Literal["part", "chapter", "page", "section"]
-    """`page` is one that stands beside the chapters, such as a preface."""
+    """`page` is a page outside the chapters, such as a preface."""
     title: str
     number: int | None
     """A chapter's number."""
     url: str
-    """The heading on the published site."""
+    """URL of the heading on the published site."""
     source_file: str
     position: int
-    """Of its first passage among all of the book, from 1."""
+    """Position of its first passage in the book, from 1."""
     chunk_ids: list[str]
     """The passages between this heading and the next."""
     children: list["TocEntry"]
 
 
-class Listed(WireModel):
-    """A figure's caption or a defined term, where it stands."""
+class ExcerptItem(WireModel):
+    """A figure's caption or a defined term, with its location."""
 
     text: str
-    """Byte for byte what the passage says between the offsets."""
+    """The text of the passage between the offsets, byte for byte."""
     chunk_id: str
     start: int
     end: int
@@ -53,64 +47,64 @@ class Listed(WireModel):
 
 
 class TableOfContents(WireModel):
-    """How a book is built."""
+    """The table of contents, with figures and definitions."""
 
     book: str
     title: str
     revision: str
     chapters: int
     entries: list[TocEntry]
-    figures: list[Listed]
-    definitions: list[Listed]
+    figures: list[ExcerptItem]
+    definitions: list[ExcerptItem]
 
 
 class PassageText(WireModel):
-    """One passage of a section."""
+    """A passage of a section."""
 
     chunk_id: str
     text: str
     heading: str
-    """Part, chapter and headings that it stands under."""
+    """Part, chapter and headings of the passage."""
     url: str
     source_file: str
     chunk_index: int
     """Position among the passages of its page, from 1."""
     role: Literal["text", "exercises", "solutions", "glossary", "figure"]
     piece: str
-    """Which piece of a long table, list or code block it is, as `2/3`; empty if it is whole."""
+    """The part of a split table, list or code block, as `2/3`; empty if it is not split."""
 
 
 class SectionText(WireModel):
-    """A section and all below it, to read."""
+    """The text of a section with its subsections."""
 
     id: str
     title: str
     url: str
     above: list[str]
-    """Ids of the headings that it stands under, the outermost first."""
+    """Ids of its parent headings, outermost first."""
     previous: str | None
-    """Id of what comes before it."""
+    """Id of the section before it."""
     next: str | None
-    """Id of what comes after it and all below it."""
+    """Id of the section after it and its subsections."""
     start: int
-    """Which of its passages the first one given is, from 1."""
+    """Position of the first returned passage in the section, from 1."""
     total: int
     passages: list[PassageText]
 
 
 def toc_router(library: BaseLibrary) -> APIRouter:
-    """Make the routes below `/books/{book}`."""
+    """Return the router of `/books/{book}`."""
     router = APIRouter(tags=["books"], dependencies=[require_scope("ask")])
 
-    async def opened(request: Request, book: str) -> Index:
+    async def open_book(request: Request, book: str) -> Index:
         return await asyncio.to_thread(library.open, requested_book(request, book))
 
     @router.get("/books/{book}/toc")
     async def table_of_contents(
         book: str, request: Request, depth: Annotated[int, Query(ge=0, le=20)] = 20
     ) -> TableOfContents:
-        """Show how a book is built; `depth` levels below its parts or chapters."""
-        return await asyncio.to_thread(_contents, await opened(request, book), depth)
+        """Return the table of contents with `depth` levels below its parts or chapters."""
+        return await asyncio.to_thread(_table_of_contents, await open_book(request, book), depth)
 
     @router.get("/books/{book}/sections/{section:path}")
     async def read_section(
@@ -120,9 +114,9 @@ def toc_router(library: BaseLibrary) -> APIRouter:
         start: Annotated[int, Query(ge=1)] = 1,
         limit: Annotated[int, Query(ge=1, le=100)] = SECTION_PAGE_SIZE,
     ) -> SectionText:
-        """Read a section by its id or its title, with all below it."""
-        index = await opened(request, book)
-        return section_text(
+        """Return a section by id or title, with its subsections."""
+        index = await open_book(request, book)
+        return to_section_text(
             await asyncio.to_thread(open_section, index, section, start=start, limit=limit)
         )
 
@@ -133,8 +127,8 @@ def toc_router(library: BaseLibrary) -> APIRouter:
         request: Request,
         around: Annotated[int, Query(ge=0, le=20)] = 1,
     ) -> list[PassageText]:
-        """Read a passage with those before and after it, in reading order."""
-        index = await opened(request, book)
+        """Return a passage with its neighbours in reading order."""
+        index = await open_book(request, book)
         chunks = await asyncio.to_thread(index.neighbours, chunk_id, around)
         if not chunks:
             raise UnknownPage(f"The book {book!r} has no passage {chunk_id!r}.")
@@ -143,7 +137,7 @@ def toc_router(library: BaseLibrary) -> APIRouter:
     return router
 
 
-def _contents(index: Index, depth: int) -> TableOfContents:
+def _table_of_contents(index: Index, depth: int) -> TableOfContents:
     contents = index.contents
     return TableOfContents(
         book=index.book,
@@ -151,19 +145,19 @@ def _contents(index: Index, depth: int) -> TableOfContents:
         revision=index.revision,
         chapters=sum(page.kind == "chapter" for page in pages_of(contents)),
         entries=[_entry(heading, depth) for heading in contents.headings],
-        figures=[_excerpt_to_wire(one) for one in contents.figures],
-        definitions=[_excerpt_to_wire(one) for one in contents.definitions],
+        figures=[_excerpt_to_wire(figure) for figure in contents.figures],
+        definitions=[_excerpt_to_wire(definition) for definition in contents.definitions],
     )
 
 
-def section_text(opened: OpenedSection) -> SectionText:
-    """Write some of a section's passages."""
+def to_section_text(opened: OpenedSection) -> SectionText:
+    """Convert the passages of a section."""
     entry = opened.entry
     return SectionText(
         id=entry.heading.id,
         title=entry.heading.title,
         url=entry.heading.url,
-        above=[one.id for one in entry.ancestors],
+        above=[heading.id for heading in entry.ancestors],
         previous=entry.previous.id if entry.previous else None,
         next=entry.next.id if entry.next else None,
         start=opened.start,
@@ -186,8 +180,8 @@ def _entry(heading: Heading, depth: int) -> TocEntry:
     )
 
 
-def _excerpt_to_wire(excerpt: Excerpt) -> Listed:
-    return Listed(
+def _excerpt_to_wire(excerpt: Excerpt) -> ExcerptItem:
+    return ExcerptItem(
         text=excerpt.text,
         chunk_id=excerpt.chunk_id,
         start=excerpt.start,

@@ -1,4 +1,4 @@
-"""Workflows over HTTP: which there are, and each asked by its id."""
+"""The routes of workflows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
@@ -22,44 +22,47 @@ def workflows_router(
     wrap_answerer: Callable[[Answerer], Answerer],
     streams: StreamHub,
 ) -> APIRouter:
-    """Make the routes below `/workflows`.
-
-    `wrap_answerer` keeps a contract's rules for conversations.
-    """
-    workflows = [workflow_of(one) for one in options]
-    spoken = {one.id: WorkflowChat(one) for one in workflows}
-    asked = {name: wrap_answerer(answerers[name]) for name in spoken}
+    """Return the router of `/workflows`."""
+    workflows = [to_workflow(option) for option in options]
+    contracts = {workflow.id: WorkflowChat(workflow) for workflow in workflows}
+    wrapped_answerers = {
+        workflow_id: wrap_answerer(answerers[workflow_id]) for workflow_id in contracts
+    }
 
     def allowed(request: Request) -> list[Workflow]:
-        mine = caller_of(request).books
-        return [one for one in workflows if not (mine and one.book) or one.book in mine]
+        books = caller_of(request).books
+        return [
+            workflow
+            for workflow in workflows
+            if not (books and workflow.book) or workflow.book in books
+        ]
 
-    def chosen(
+    def select_workflow(
         request: Request,
         workflow_id: Annotated[
             str, Path(alias="workflowId", max_length=64, description="One of `/workflows`.")
         ],
     ) -> tuple[WorkflowChat, Answerer]:
-        mine = [one.id for one in allowed(request)]
-        if workflow_id not in mine:
-            known = ", ".join(mine) or "none"
+        ids = [workflow.id for workflow in allowed(request)]
+        if workflow_id not in ids:
+            known = ", ".join(ids) or "none"
             raise UnknownWorkflow(f"There is no workflow {workflow_id!r}; known: {known}.")
-        return spoken[workflow_id], asked[workflow_id]
+        return contracts[workflow_id], wrapped_answerers[workflow_id]
 
     router = APIRouter(dependencies=[require_scope("ask")])
 
     @router.get("/workflows", tags=["workflow"])
     async def list_workflows(request: Request) -> list[AgentWorkflow]:
-        """List the workflows that can be asked."""
-        return [workflow_to_wire(one) for one in allowed(request)]
+        """List the available workflows."""
+        return [workflow_to_wire(workflow) for workflow in allowed(request)]
 
-    model = WorkflowChat(Workflow(id=""))
-    router.include_router(mount_contract(model, None, streams, chosen=chosen))
+    contract = WorkflowChat(Workflow(id=""))  # for its paths and models
+    router.include_router(mount_contract(contract, None, streams, select_binding=select_workflow))
     return router
 
 
-def workflow_of(options: WorkflowOptions) -> Workflow:
-    """Return what the contract needs of a workflow's settings."""
+def to_workflow(options: WorkflowOptions) -> Workflow:
+    """Convert the settings of a workflow to the contract's model."""
     return Workflow(
         id=options.id,
         name=options.name,
