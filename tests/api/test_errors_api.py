@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from citewell.api.app import create_app
-from citewell.api.middleware import limits as guards
+from citewell.api.middleware import requests as guards
 from citewell.settings import ServeOptions
 from citewell.wiring import Services
 from tests.api.serving import ASKED, ORIGIN, limits, serving

@@ -53,7 +53,7 @@ async def test_the_one_character_that_postgresql_cannot_keep_is_refused_by_its_f
     reply = await client.request(method, path, json=body)
 
     problem = assert_shape(reply, 422, "InvalidRequest")
-    assert problem["errors"] == [{"field": field, "message": "may not hold the character NUL"}]
+    assert problem["errors"] == [{"field": field, "message": "must not contain the character NUL"}]
 
 
 @pytest.mark.parametrize(

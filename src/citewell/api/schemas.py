@@ -71,7 +71,7 @@ class RequestModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, data: Any) -> Any:
+    def _drop_nulls(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
         required = {name for name, field in cls.model_fields.items() if field.is_required()}
@@ -81,12 +81,12 @@ class RequestModel(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
+    def _check_storable(cls, value: Any) -> Any:
         for text in _strings_in(value):
             if NUL in text:
-                raise ValueError("may not hold the character NUL")
+                raise ValueError("must not contain the character NUL")
             if text != replace_lone_surrogates(text):
-                raise ValueError("may not hold half of a character")
+                raise ValueError("must not contain lone surrogates")
         return value
 
     @classmethod
@@ -214,13 +214,13 @@ def check_metadata(value: dict[str, Any]) -> dict[str, Any]:
         ValueError: It is too large or too deeply nested, or not valid JSON.
     """
     if not _within_depth(value, MAX_DEPTH):
-        raise ValueError(f"may be nested {MAX_DEPTH} deep at most")
+        raise ValueError(f"must not be nested more than {MAX_DEPTH} levels deep")
     try:
         size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except ValueError as error:
-        raise ValueError("must be plain JSON: no NaN, no infinity, whole characters") from error
+        raise ValueError("must not contain NaN, infinity or lone surrogates") from error
     if size > MAX_OBJECT_BYTES:
-        raise ValueError(f"may have {MAX_OBJECT_BYTES} bytes at most")
+        raise ValueError(f"must not exceed {MAX_OBJECT_BYTES} bytes")
     return value
 
 
@@ -282,9 +282,9 @@ def check_selection(value: str | None, mode: ContextMode | None) -> str | None:
         return value  # it is ignored
     min_length, max_length = SELECTION_LENGTH
     if len((value or "").strip()) < min_length:
-        raise ValueError("is required in mode user_provided, and may not be blank")
+        raise ValueError("is required in mode user_provided, and must not be blank")
     if len(value or "") > max_length:
-        raise ValueError(f"may have {max_length:,} characters at most in mode user_provided")
+        raise ValueError(f"must not exceed {max_length:,} characters in mode user_provided")
     return value
 
 

@@ -111,10 +111,7 @@ def mount_contract(
     *,
     select_binding: Callable[..., Binding] | None = None,
 ) -> APIRouter:
-    """Return a router with the two routes of a contract.
-
-    `select_binding` is a dependency that selects the contract and answerer by the path.
-    """
+    """Return the router of a contract; `select_binding` may depend on the path."""
     binding_dependency = Annotated[Any, Depends(select_binding or (lambda: (contract, answerer)))]
     router = APIRouter(tags=[contract.name], dependencies=[require_scope("ask")])
     request_model = contract.request
@@ -125,15 +122,11 @@ def mount_contract(
     async def stream(
         binding: Binding, body: Any, request: Request, last_event_id: str | None
     ) -> Response:
-        encode = contract_encoder(
-            binding[0], request_id_of(request), caller_of(request).issued_token
-        )
+        token = caller_of(request).issued_token
+        encode = contract_encoder(binding[0], request_id_of(request), token)
         if last_event_id is not None:
             return await resume_stream(streams, last_event_id, request, encode)
-        stream_id, frames = await streams.start(
-            _events(binding, body, request), encode, owner_of(request) or ""
-        )
-        return EventStreamResponse(frames, _encode_frames(stream_id, frames, 0, encode))
+        return await start_stream(streams, _events(binding, body, request), request, encode)
 
     @router.post(contract.whole_path, response_model=contract.response, responses=whole_docs)
     async def whole(
@@ -222,6 +215,14 @@ class EventStreamResponse(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             await self._frames.aclose()
+
+
+async def start_stream(
+    streams: StreamHub, events: AsyncGenerator[Event, None], request: Request, encode: EventEncoder
+) -> Response:
+    """Start an answer; an error before the first event is raised with its own status."""
+    stream_id, frames = await streams.start(events, encode, owner_of(request) or "")
+    return EventStreamResponse(frames, _encode_frames(stream_id, frames, 0, encode))
 
 
 async def resume_stream(

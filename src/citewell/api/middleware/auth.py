@@ -20,13 +20,13 @@ from citewell.api.middleware.callers import (
     client_address,
     identify,
 )
-from citewell.api.middleware.limits import (
+from citewell.api.middleware.metrics import MetricsMiddleware
+from citewell.api.middleware.requests import (
     BodyLimitMiddleware,
     KnownMethodsMiddleware,
     RecoveryMiddleware,
     RequestIdMiddleware,
 )
-from citewell.api.middleware.metrics import MetricsMiddleware
 from citewell.api.problems import error_response
 from citewell.api.routes.static import page_paths, widget_paths
 from citewell.auth.key_cache import KeyCache

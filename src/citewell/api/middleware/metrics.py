@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.api.middleware.limits import KNOWN_METHODS
+from citewell.api.middleware.requests import KNOWN_METHODS
 from citewell.telemetry import RATE_LIMITED_REQUESTS, REQUEST_SECONDS, REQUESTS, exposition
 
 LOG = logging.getLogger("citewell.requests")

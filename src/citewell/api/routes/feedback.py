@@ -9,7 +9,7 @@ from pydantic import Field
 from citewell.api.contract import Clock
 from citewell.api.middleware.auth import require_scope
 from citewell.api.middleware.callers import VisibilityDep
-from citewell.api.routes.threads import LimitQuery, OffsetQuery
+from citewell.api.routes.threads import Limit, Offset
 from citewell.api.schemas import RequestModel, Uuid4, WireModel
 from citewell.conversation import Feedback, FeedbackEntry, FeedbackReason, ReaderVerdict
 from citewell.ports import FeedbackStore
@@ -63,8 +63,8 @@ def feedback_router(store: FeedbackStore, clock: Clock) -> APIRouter:
     @router.get("", dependencies=[require_scope("admin")])
     async def list_feedback(
         verdict: Annotated[ReaderVerdict | None, Query(description="Only this verdict.")] = None,
-        limit: LimitQuery = 20,
-        offset: OffsetQuery = 0,
+        limit: Limit = 20,
+        offset: Offset = 0,
     ) -> list[FeedbackItem]:
         """List feedback, newest first."""
         return [

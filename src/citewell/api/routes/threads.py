@@ -31,8 +31,8 @@ from citewell.ports import Answerer, ThreadStore
 
 LIVE_MESSAGES = RETENTION_POLICIES["chat"].max_live_messages
 ThreadId = Annotated[NativeId, Path(description="The `session_id` of the conversation.")]
-LimitQuery = Annotated[int, Query(ge=1, le=100)]
-OffsetQuery = Annotated[int, Query(ge=0, le=1_000_000)]
+Limit = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 StateQuery = Annotated[ThreadState | None, Query(description="Only in this state.")]
 
 
@@ -113,10 +113,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("")
     async def list_threads(
-        visible: VisibilityDep,
-        limit: LimitQuery = 20,
-        offset: OffsetQuery = 0,
-        state: StateQuery = None,
+        visible: VisibilityDep, limit: Limit = 20, offset: Offset = 0, state: StateQuery = None
     ) -> list[ThreadSummary]:
         """List your conversations, most recently updated first."""
         threads = await store.list(
@@ -133,7 +130,7 @@ def threads_router(store: ThreadStore) -> APIRouter:
 
     @router.get("/{thread_id}/messages")
     async def read_messages(
-        thread_id: ThreadId, visible: VisibilityDep, limit: LimitQuery = 50, offset: OffsetQuery = 0
+        thread_id: ThreadId, visible: VisibilityDep, limit: Limit = 50, offset: Offset = 0
     ) -> list[ThreadMessage]:
         """List messages from the first one on, including archived ones."""
         messages = await store.messages(
