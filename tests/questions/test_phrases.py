@@ -21,7 +21,7 @@ from citewell.questions.phrases import Phrase, parse_question
     ],
 )
 def test_a_question_names_its_things_in_order(question: str, things: list[str]) -> None:
-    assert [thing.full for thing in parse_question(question).things] == things
+    assert [thing.full for thing in parse_question(question).phrases] == things
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_topic_is_the_subject_or_all_that_is_named(question: str, topic: str
 
 @pytest.mark.parametrize("question", ["At what rate does RT-2 run?", "Why is the lens thin?"])
 def test_things_stand_where_they_say(question: str) -> None:
-    things = parse_question(question).things
+    things = parse_question(question).phrases
 
     assert things
     assert all(question[thing.start : thing.end] == thing.text for thing in things)
@@ -55,5 +55,5 @@ def test_names_and_plurals_are_told_by_their_letters() -> None:
 
 
 def test_a_scrap_is_not_a_whole_question() -> None:
-    assert not parse_question("how accurately?").whole
-    assert parse_question("how accurate is it?").whole
+    assert not parse_question("how accurately?").is_complete
+    assert parse_question("how accurate is it?").is_complete

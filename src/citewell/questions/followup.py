@@ -26,7 +26,7 @@ _NOT_THIS = re.compile(
     r"|^(?P<new2>[^,;?]+?),?\s+(?:and\s+)?(?:not|instead of|rather than)\s+(?P<old2>[^?]+)$",
     re.I,
 )
-_MOST_WORDS = 8
+_MAX_CORRECTION_WORDS = 8
 """A longer message is a question, not a correction."""
 
 
@@ -38,15 +38,15 @@ class Correction:
     old: str = ""
 
 
-def parse_correction(asked: str) -> Correction | None:
+def parse_correction(followup: str) -> Correction | None:
     """Return the correction that a message makes, if any."""
-    begun = _CORRECTION.match(asked) or _NO.match(asked)
-    rest = asked[begun.end() :].strip(" ?.!,") if begun else ""
-    if not rest or len(rest.split()) > _MOST_WORDS:
+    start = _CORRECTION.match(followup) or _NO.match(followup)
+    rest = followup[start.end() :].strip(" ?.!,") if start else ""
+    if not rest or len(rest.split()) > _MAX_CORRECTION_WORDS:
         return None
-    if found := _NOT_THIS.match(rest):
+    if match := _NOT_THIS.match(rest):
         return Correction(
-            new=(found["new"] or found["new2"]).strip(), old=(found["old"] or found["old2"]).strip()
+            new=(match["new"] or match["new2"]).strip(), old=(match["old"] or match["old2"]).strip()
         )
     return Correction(new=rest)
 
@@ -137,7 +137,7 @@ _SAME = re.compile(
     r" (?:for|to|of|with|in) (?P<new>[^?]+?)\W*$",
     re.I,
 )
-_BESIDE = re.compile(r"\(([^()]+)\)\W*$")
+_BRACKETED_TOPIC = re.compile(r"\(([^()]+)\)\W*$")
 """A topic that an earlier rewrite appended in brackets."""
 _ABBREVIATION = re.compile(r"\s+\((?=[^()]*[A-Z][^()]*[A-Z])([A-Za-z0-9-]{2,9})\)")
 _OF_IT = re.compile(r"\b(?:the|any|some)(?: [\w-]+){1,2}\W*$", re.I)
@@ -148,9 +148,9 @@ _COMPARED = re.compile(
     re.I,
 )
 
-MOST_WORDS = 10
+MAX_TOPIC_WORDS = 10
 """Maximum words of a phrase that can replace a pronoun."""
-MOST_IN_BRACKETS = 16
+MAX_BRACKETED_WORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,37 +170,39 @@ def standalone_question(question: str, history: Sequence[Exchange]) -> str:
     """Return the question with its references resolved; unchanged if there are none."""
     if not history:
         return question
-    last = replace(history[-1], question=_core(_drop_expansions(history[-1].question)))
-    asked = _COURTESY.sub("", question)
-    if chosen := resolve_choice(asked, list_choices(last.question, last.answer)):
-        return _AND.sub("", chosen)
+    last = replace(history[-1], question=_last_question(_drop_expansions(history[-1].question)))
+    followup = _COURTESY.sub("", question)
+    if choice := resolve_choice(followup, list_choices(last.question, last.answer)):
+        return _AND.sub("", choice)
     return (
-        _repeat_with_change(asked, last.question)
-        or _resolve_reference(_AND.sub("", asked), last)
+        _repeat_with_change(followup, last.question)
+        or _resolve_reference(_AND.sub("", followup), last)
         or question
     )
 
 
-def _core(question: str) -> str:
+def _last_question(question: str) -> str:
     """Return the last sentence that is a question."""
-    asking = [one for one in re.split(r"(?<=[.?!])\s+", question.strip()) if one.endswith("?")]
-    return asking[-1] if asking else question
+    sentences = re.split(r"(?<=[.?!])\s+", question.strip())
+    return next((one for one in reversed(sentences) if one.endswith("?")), question)
 
 
-def _repeat_with_change(asked: str, previous: str) -> str | None:
+def _repeat_with_change(followup: str, previous: str) -> str | None:
     """Return the previous question as modified by this one; `None` if it does not modify it."""
-    if found := _BARE.match(asked):
-        return _ask_for_more(found[1], previous)
-    if found := _ABOUT.match(asked):
-        new = next(group for group in found.groups() if group).strip()
+    if match := _BARE.match(followup):
+        return _ask_for_more(match[1], previous)
+    if match := _ABOUT.match(followup):
+        new = next(group for group in match.groups() if group).strip()
         if not _ASKS.match(new):
             return _replace_topic(previous, new)
-    if found := _SAME.match(asked):
-        return _replace_topic(previous, found["new"])
-    if _is_name_alone(asked) and any(thing.is_name for thing in parse_question(previous).things):
-        return _replace_topic(previous, asked.strip(" ?.!"))
-    meant = parse_correction(asked)
-    return _apply_correction(previous, meant) if meant else None
+    if match := _SAME.match(followup):
+        return _replace_topic(previous, match["new"])
+    if _is_name_alone(followup) and any(
+        phrase.is_name for phrase in parse_question(previous).phrases
+    ):
+        return _replace_topic(previous, followup.strip(" ?.!"))
+    correction = parse_correction(followup)
+    return _apply_correction(previous, correction) if correction else None
 
 
 def append_topic(question: str, history: Sequence[Exchange]) -> str | None:
@@ -214,8 +216,8 @@ def append_topic(question: str, history: Sequence[Exchange]) -> str | None:
 def topic_of(exchange: Exchange) -> str:
     """Return the topic of an earlier question."""
     question = _drop_expansions(exchange.question)
-    if beside := _BESIDE.search(question):
-        return beside[1]
+    if bracketed := _BRACKETED_TOPIC.search(question):
+        return bracketed[1]
     return parse_question(question).topic or "".join(exchange.headings[:1])
 
 
@@ -234,25 +236,25 @@ def _replace_topic(previous: str, new: str) -> str:
     if all(word.lower() in STOPWORDS for word in words(new)):
         return previous
     before = parse_question(previous)
-    if found := _ACT.match(new):
+    if match := _ACT.match(new):
         # “How do I open it? And close it?”
         reader = re.search(r"\b(?:i|you|we|one)\b", previous, re.I)
-        if reader and reader.end() < (before.things[0].start if before.things else 0):
-            return f"{previous[: reader.end()]} {found[1]} {before.things[0].full}?"
-    if found := _ADJUNCT.match(new):
-        word = found[1].lower()
+        if reader and reader.end() < (before.phrases[0].start if before.phrases else 0):
+            return f"{previous[: reader.end()]} {match[1]} {before.phrases[0].full}?"
+    if match := _ADJUNCT.match(new):
+        word = match[1].lower()
         if word not in ("for", "with", "of") or re.search(rf"\b{word}\b", previous, re.I):
             return _replace_adjunct(previous, before, word, new)
-        # “How do I call a service? And for an action?” asks the same of another thing.
-        new = new[found.end() :]
+        # “How do I call a service? And for an action?” asks the same about another topic.
+        new = new[match.end() :]
     article, text = _article_of(new)
     own = Phrase(0, 0, text, article)
-    if not before.things:
+    if not before.phrases:
         return f"{previous.rstrip('?. ')}: {new}?"
     # “The speed of the fan – and the pump?” asks for another fan; “and its weight?”, for another
     # of its measures.
-    things = before.things if re.match(_ITS, new, re.I) else before.things[::-1]
-    old = max(things, key=lambda thing: _shared_shape(thing, own))
+    phrases = before.phrases if re.match(_ITS, new, re.I) else before.phrases[::-1]
+    old = max(phrases, key=lambda phrase: _shared_shape(phrase, own))
     if one := re.fullmatch(rf"(.+) ones?|(?:{'|'.join(_ORDINALS)})", text, re.I):
         own = Phrase(0, 0, _qualify_ordinal(one[1] or text, old.text.split()), article)
     elif one := re.match(r"ones? (?=that|which|who|with|without|of|in|on|for)\b", text, re.I):
@@ -263,20 +265,20 @@ def _replace_topic(previous: str, new: str) -> str:
     return previous[:start] + own.full + previous[old.end :]
 
 
-def _is_name_alone(asked: str) -> bool:
+def _is_name_alone(followup: str) -> bool:
     """Return whether it is only a name with a question mark: “K2?”."""
-    own = parse_question(asked)
-    named = [thing for thing in own.things if thing.text == asked.strip(" ?.!")]
-    return asked.rstrip().endswith("?") and any(thing.is_name for thing in named)
+    own = parse_question(followup)
+    named = [phrase for phrase in own.phrases if phrase.text == followup.strip(" ?.!")]
+    return followup.rstrip().endswith("?") and any(phrase.is_name for phrase in named)
 
 
-def _apply_correction(previous: str, meant: Correction) -> str:
-    if meant.old:
-        bare = _article_of(meant.old)[1]
-        found = re.search(rf"\b(?:(?:an?|the)\s+)?{re.escape(bare)}\b", previous, re.I)
-        if found:
-            return previous[: found.start()] + meant.new + previous[found.end() :]
-    return _replace_topic(previous, meant.new)
+def _apply_correction(previous: str, correction: Correction) -> str:
+    if correction.old:
+        bare = _article_of(correction.old)[1]
+        match = re.search(rf"\b(?:(?:an?|the)\s+)?{re.escape(bare)}\b", previous, re.I)
+        if match:
+            return previous[: match.start()] + correction.new + previous[match.end() :]
+    return _replace_topic(previous, correction.new)
 
 
 def _qualify_ordinal(which: str, words: list[str]) -> str:
@@ -286,8 +288,8 @@ def _qualify_ordinal(which: str, words: list[str]) -> str:
 
 
 def _article_of(new: str) -> tuple[str, str]:
-    found = re.match(rf"(?:(a|an|the)|{_ITS})\s+(?=\S)", new, re.I)
-    return ((found[1] or "the").lower(), new[found.end() :]) if found else ("", new)
+    match = re.match(rf"(?:(a|an|the)|{_ITS})\s+(?=\S)", new, re.I)
+    return ((match[1] or "the").lower(), new[match.end() :]) if match else ("", new)
 
 
 def _shared_shape(old: Phrase, new: Phrase) -> int:
@@ -310,116 +312,122 @@ def _replace_adjunct(previous: str, before: ParsedQuestion, word: str, new: str)
         )
     new = _PRONOUN.sub(lambda pronoun: _referring_phrase(pronoun[0], topic), new)
     kin = "|".join(_PLACES) if word in _PLACES else word
-    for found in re.finditer(rf"\b(?:{kin})\s+", previous[before.begin :], re.I):
-        start, after = (before.begin + place for place in found.span())
-        ends = [thing.end for thing in before.things if thing.start >= after]
+    for match in re.finditer(rf"\b(?:{kin})\s+", previous[before.interrogative_end :], re.I):
+        start, after = (before.interrogative_end + place for place in match.span())
+        ends = [phrase.end for phrase in before.phrases if phrase.start >= after]
         if ends:
             end = ends[-1 if word in ("if", "when") else 0]
             return previous[:start] + new + previous[end:]
     return f"{previous.rstrip('?. ')} {new}?"
 
 
-def _resolve_reference(asked: str, last: Exchange) -> str | None:
+def _resolve_reference(followup: str, last: Exchange) -> str | None:
     """Return the question with pronouns and ellipses resolved; `None` if there are none."""
     before = parse_question(last.question)
     topic = topic_of(last)
-    if not topic or _names_topic(asked, topic):
+    if not topic or _names_topic(followup, topic):
         return None
-    said = topic if _BESIDE.search(last.question) else before.clause or topic
-    aside = f"{asked.rstrip('?. ')} ({_in_brackets(said)})?"
+    clause = topic if _BRACKETED_TOPIC.search(last.question) else before.clause or topic
+    bracketed = f"{followup.rstrip('?. ')} ({_in_brackets(clause)})?"
     # “Who painted it?” leaves open who “he” is.
     unknown = _PERSONAL if re.match(r"\s*who\b(?! (?:is|was|were))", last.question, re.I) else ()
-    if pronoun := _find_anaphor(asked, unknown):
+    if pronoun := _find_anaphor(followup, unknown):
         if pronoun[0].lower() in _PLURAL:
-            topic = next((thing.full for thing in before.things if thing.is_plural), topic)
-        if _refers_to_clause(asked, pronoun, before) or len(topic.split()) > MOST_WORDS:
-            return aside
-        return _replace_pronoun(asked, pronoun, topic)
-    # What acts is not all that was spoken of; brackets then hold the rest, too.
-    whole = set(terms(said)) <= set(terms(topic)) and len(topic.split()) <= MOST_WORDS
-    return _with_topic(asked, topic, aside, whole=whole)
+            topic = next((phrase.full for phrase in before.phrases if phrase.is_plural), topic)
+        if _refers_to_clause(followup, pronoun, before) or len(topic.split()) > MAX_TOPIC_WORDS:
+            return bracketed
+        return _replace_pronoun(followup, pronoun, topic)
+    # If the topic is only a part of the clause, append the whole clause in brackets.
+    is_whole_clause = (
+        set(terms(clause)) <= set(terms(topic)) and len(topic.split()) <= MAX_TOPIC_WORDS
+    )
+    return _with_topic(followup, topic, bracketed, is_whole_clause=is_whole_clause)
 
 
-def _with_topic(asked: str, topic: str, aside: str, *, whole: bool) -> str | None:
+def _with_topic(followup: str, topic: str, bracketed: str, *, is_whole_clause: bool) -> str | None:
     """Return an elliptical question with its topic; `None` if it is complete."""
-    if _CHOICE.search(asked):
-        return aside
-    if any(one.search(asked) for one in (_ELLIPSIS, _GENERIC)) or _is_fragment(asked):
-        owned = whole and _OF_IT.search(asked)
-        return f"{asked.rstrip('?. ')} of {topic}?" if owned else aside
-    if _COMPARED.search(asked) and " than " not in asked and len(asked.split()) <= MOST_WORDS:
-        return f"{asked.rstrip('?. ')} than {topic}?"
+    if _CHOICE.search(followup):
+        return bracketed
+    if any(one.search(followup) for one in (_ELLIPSIS, _GENERIC)) or _is_fragment(followup):
+        of_topic = is_whole_clause and _OF_IT.search(followup)
+        return f"{followup.rstrip('?. ')} of {topic}?" if of_topic else bracketed
+    if (
+        _COMPARED.search(followup)
+        and " than " not in followup
+        and len(followup.split()) <= MAX_TOPIC_WORDS
+    ):
+        return f"{followup.rstrip('?. ')} than {topic}?"
     return None
 
 
-def _names_topic(asked: str, topic: str) -> bool:
-    meant = set(terms(topic)) or {word.lower() for word in words(topic)}
-    return meant <= {*terms(asked), *(word.lower() for word in words(asked))}
+def _names_topic(followup: str, topic: str) -> bool:
+    topic_terms = set(terms(topic)) or {word.lower() for word in words(topic)}
+    return topic_terms <= {*terms(followup), *(word.lower() for word in words(followup))}
 
 
 def _drop_expansions(question: str) -> str:
     """Remove expansions of abbreviations, which were added for the search."""
-    for found in reversed(list(_ABBREVIATION.finditer(question))):
-        before = list(re.finditer(r"\S+", question[: found.start()]))[-len(found[1]) :]
-        initial = found[1][0].lower()
+    for match in reversed(list(_ABBREVIATION.finditer(question))):
+        before = list(re.finditer(r"\S+", question[: match.start()]))[-len(match[1]) :]
+        initial = match[1][0].lower()
         start = next((one.start() for one in before if one[0].lower().startswith(initial)), None)
-        cut = (found.start(), "") if start is None else (start, found[1])
-        question = question[: cut[0]] + cut[1] + question[found.end() :]
+        cut = (match.start(), "") if start is None else (start, match[1])
+        question = question[: cut[0]] + cut[1] + question[match.end() :]
     return question
 
 
-def _in_brackets(said: str) -> str:
+def _in_brackets(text: str) -> str:
     """Return a topic for brackets: without brackets of its own, and truncated."""
-    return " ".join(re.sub(r"[()]", " ", said).split()[:MOST_IN_BRACKETS])
+    return " ".join(re.sub(r"[()]", " ", text).split()[:MAX_BRACKETED_WORDS])
 
 
-def _refers_to_clause(asked: str, pronoun: re.Match[str], before: ParsedQuestion) -> bool:
+def _refers_to_clause(followup: str, pronoun: re.Match[str], before: ParsedQuestion) -> bool:
     """Return whether the pronoun refers to a clause or a subset, which no name can replace."""
     if pronoun[0].lower() in ("this", "that"):
-        return before.acts
-    return pronoun[0].lower() in _PLURAL and asked[: pronoun.start()].endswith(" of ")
+        return before.has_action
+    return pronoun[0].lower() in _PLURAL and followup[: pronoun.start()].endswith(" of ")
 
 
-def _is_fragment(asked: str) -> bool:
+def _is_fragment(followup: str) -> bool:
     """Return whether it is too short to be a complete question."""
-    own = parse_question(asked)
-    if len(set(terms(asked[own.begin :]))) > 1:
+    own = parse_question(followup)
+    if len(set(terms(followup[own.interrogative_end :]))) > 1:
         return False
-    return not own.whole or all(
-        thing.article == "the" and not thing.is_name for thing in own.things
+    return not own.is_complete or all(
+        phrase.article == "the" and not phrase.is_name for phrase in own.phrases
     )
 
 
-def _find_anaphor(asked: str, unknown: Sequence[str] = ()) -> re.Match[str] | None:
+def _find_anaphor(followup: str, unknown: Sequence[str] = ()) -> re.Match[str] | None:
     """Find the first pronoun with an antecedent outside the question."""
-    empty = [found.span() for found in _EMPTY.finditer(asked)]
-    things = parse_question(asked).things
-    for pronoun in _PRONOUN.finditer(asked):
+    empty = [match.span() for match in _EMPTY.finditer(followup)]
+    phrases = parse_question(followup).phrases
+    for pronoun in _PRONOUN.finditer(followup):
         at = pronoun.start()
-        own = [thing for thing in things if thing.end <= at]
+        own = [phrase for phrase in phrases if phrase.end <= at]
         if pronoun[0].lower() in unknown or any(start <= at < end for start, end in empty):
             continue
         if pronoun[0].lower() in _POSSESSIVE:
             inward = any(t.is_name or t.is_plural or t.article in ("a", "an") for t in own)
         else:
-            inward = any(_CLAUSE.search(asked, thing.end, at) for thing in own)
+            inward = any(_CLAUSE.search(followup, phrase.end, at) for phrase in own)
         if not inward:
             return pronoun
     return None
 
 
-def _replace_pronoun(asked: str, pronoun: re.Match[str], topic: str) -> str:
-    following = words(asked[pronoun.end() :])[:1]
+def _replace_pronoun(followup: str, pronoun: re.Match[str], topic: str) -> str:
+    following = words(followup[pronoun.end() :])[:1]
     if pronoun[0].lower() in _POINTING and set(terms(" ".join(following))) & set(terms(topic)):
         # “this filter”: only the rest of its name is missing.
-        said = set(terms(asked))
-        topic = " ".join(word for word in words(topic) if not said & set(terms(word)))
-    owned = _OWNED.fullmatch(asked, pronoun.end())
+        known = set(terms(followup))
+        topic = " ".join(word for word in words(topic) if not known & set(terms(word)))
+    owned = _OWNED.fullmatch(followup, pronoun.end())
     if pronoun[0].lower() in _POSSESSIVE and owned:
         # “what are its drawbacks?”, “how bad can its result be?”
-        return f"{asked[: pronoun.start()]}the {owned[1]} of {topic}{owned[2]}"
+        return f"{followup[: pronoun.start()]}the {owned[1]} of {topic}{owned[2]}"
     named = _referring_phrase(pronoun[0], topic)
-    return asked[: pronoun.start()] + named + asked[pronoun.end() :]
+    return followup[: pronoun.start()] + named + followup[pronoun.end() :]
 
 
 def _referring_phrase(pronoun: str, topic: str) -> str:

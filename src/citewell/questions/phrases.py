@@ -78,17 +78,17 @@ class Phrase:
 class ParsedQuestion:
     """The parts of a question."""
 
-    things: tuple[Phrase, ...]
+    phrases: tuple[Phrase, ...]
     """Its noun phrases, in order."""
     topic: str
     """What “it” would refer to in the next question."""
     clause: str
     """Everything after the interrogative."""
-    acts: bool
+    has_action: bool
     """Whether it has an action, so that “that” can refer to the whole clause."""
-    whole: bool
+    is_complete: bool
     """Whether it has a verb, and is more than a fragment."""
-    begin: int
+    interrogative_end: int
     """Offset of the end of the interrogative."""
 
 
@@ -99,35 +99,37 @@ def parse_question(question: str) -> ParsedQuestion:
         opening = replace(opening, end=empty.end(), verb="", empty=True)
     runs = _runs(question, opening.end)
     clause = question[runs[0][0].start() : runs[-1][-1].end()] if runs else ""
-    acts = bool(runs) and (_has_predicate(opening, runs[0]) or _is_built_on(question, opening))
+    has_action = bool(runs) and (
+        _has_predicate(opening, runs[0]) or _is_built_on(question, opening)
+    )
     reader = _READER.match(question, opening.end)
     addressed = bool(reader)
-    has_subject = acts and bool(opening.verb) and not addressed
+    has_subject = has_action and bool(opening.verb) and not addressed
     subjects = 1
     if has_subject and opening.verb not in _BE and _ENDS_IN_VERB.search(question):
         subjects = len(runs)
-    elif acts and not has_subject and not (reader and _small_verb_at(question, reader.end())):
+    elif has_action and not has_subject and not (reader and _small_verb_at(question, reader.end())):
         runs = [runs[0][1:], *runs[1:]]  # the verb comes first: “How do I install”, “Who wrote”
     elif has_subject:
         subjects = _subjects(question, runs)
         *first, run = runs[:subjects]
         length = _subject(question, run, be=opening.verb in _BE)
         runs = [*first, run[:length], run[length + 1 :], *runs[subjects:]]
-    things = [_phrase(question, run) for run in map(_without_particle, runs) if run]
+    phrases = [_phrase(question, run) for run in map(_without_particle, runs) if run]
     if opening.fronted:
         clause = f"{opening.fronted.text} {clause}".strip()
-    topic = _join_phrases(question, things[:subjects] if has_subject else things)
-    if opening.fronted and not acts:
+    topic = _join_phrases(question, phrases[:subjects] if has_subject else phrases)
+    if opening.fronted and not has_action:
         topic = _describe_choice(opening, question)
     elif _is_statement(question, opening):
-        topic, acts = clause, True
+        topic, has_action = clause, True
     return ParsedQuestion(
-        things=(opening.fronted, *things) if opening.fronted else tuple(things),
+        phrases=(opening.fronted, *phrases) if opening.fronted else tuple(phrases),
         topic=topic or clause,
         clause=clause,
-        acts=acts,
-        whole=acts or bool(opening.verb),
-        begin=opening.end,
+        has_action=has_action,
+        is_complete=has_action or bool(opening.verb),
+        interrogative_end=opening.end,
     )
 
 
@@ -145,22 +147,22 @@ class _Opening:
 
 
 def _parse_opening(question: str) -> _Opening:
-    found = _OPENING.match(question)
-    assert found is not None, "every part of the pattern may be empty"
-    if found["order"]:
-        return _Opening(found.end(), "what", "is")
-    ask = (found["ask"] or "").lower()
-    verb = (found["verb"] or found["first"] or found["short"] or "").lower()
-    fronted = found["fronted"] or ""
+    match = _OPENING.match(question)
+    assert match is not None, "every part of the pattern may be empty"
+    if match["order"]:
+        return _Opening(match.end(), "what", "is")
+    ask = (match["ask"] or "").lower()
+    verb = (match["verb"] or match["first"] or match["short"] or "").lower()
+    fronted = match["fronted"] or ""
     counted = bool(re.match(r"(?:many|much)\b", fronted, re.I))
     named = re.sub(r"^(?:many|much)\s*", "", fronted, flags=re.I).split()
     if any(word.lower() in STOPWORDS for word in named):
-        return _Opening(found.end("ask"), ask)
+        return _Opening(match.end("ask"), ask)
     if not named or (ask == "how" and not counted):
-        return _Opening(found.end(), ask, verb)
+        return _Opening(match.end(), ask, verb)
     text = " ".join(named)
-    start = question.index(text, found.start("fronted"))
-    return _Opening(found.end(), ask, verb, Phrase(start, start + len(text), text))
+    start = question.index(text, match.start("fronted"))
+    return _Opening(match.end(), ask, verb, Phrase(start, start + len(text), text))
 
 
 def _runs(question: str, begin: int) -> list[_Run]:
@@ -208,8 +210,8 @@ def _is_statement(question: str, opening: _Opening) -> bool:
 def _describe_choice(opening: _Opening, question: str) -> str:
     """Return “the fan that is best for a loft” for “Which fan is best for a loft?”."""
     assert opening.fronted is not None, "only then there is something to describe"
-    said = question[opening.end :].strip(" ?.!")
-    whole = f"the {opening.fronted.text} that {opening.verb} {said}"
+    predicate = question[opening.end :].strip(" ?.!")
+    whole = f"the {opening.fronted.text} that {opening.verb} {predicate}"
     return whole if len(whole.split()) <= _LONGEST_TOPIC else f"the {opening.fronted.text}"
 
 
@@ -252,21 +254,21 @@ def _phrase(question: str, run: _Run) -> Phrase:
     return Phrase(start, end, question[start:end], _article(question, start))
 
 
-def _join_phrases(question: str, things: list[Phrase]) -> str:
+def _join_phrases(question: str, phrases: list[Phrase]) -> str:
     """Join the phrases up to the next verb: “the focal length of a lens”."""
-    if not things:
+    if not phrases:
         return ""
-    end = things[0].end
-    for thing in things[1:]:
-        if _ANY_VERB.search(question, end, thing.start):
+    end = phrases[0].end
+    for phrase in phrases[1:]:
+        if _ANY_VERB.search(question, end, phrase.start):
             break
-        end = thing.end
-    return f"{things[0].article} {question[things[0].start : end]}".strip()
+        end = phrase.end
+    return f"{phrases[0].article} {question[phrases[0].start : end]}".strip()
 
 
 def _article(question: str, at: int) -> str:
-    found = re.search(r"\b(a|an|the)\s+$", question[:at], re.I)
-    return found[1].lower() if found else ""
+    match = re.search(r"\b(a|an|the)\s+$", question[:at], re.I)
+    return match[1].lower() if match else ""
 
 
 def _is_name(text: str) -> bool:
@@ -315,14 +317,14 @@ def list_choices(question: str, answer: str = "") -> tuple[str, ...]:
     """Return the alternatives in a question, or else those in its answer."""
     named: list[str] = []
     end = -1
-    for thing in parse_question(question).things:
-        gap = question[end : thing.start] if end >= 0 else ""
+    for phrase in parse_question(question).phrases:
+        gap = question[end : phrase.start] if end >= 0 else ""
         if named and not _JOINT.fullmatch(gap):
             if len(named) > 1:
                 break
             named = []
-        named.append(thing.full)
-        end = thing.end
+        named.append(phrase.full)
+        end = phrase.end
     return tuple(named) if len(named) > 1 else _list_items(answer)
 
 
@@ -330,17 +332,17 @@ def _list_items(answer: str) -> tuple[str, ...]:
     items = [re.split(r"[:–—]\s", item)[0] for item in _ITEM.findall(answer)]
     if len(items) > 1:
         return tuple(" ".join(item.split()[:_ITEM_WORDS]).rstrip(".") for item in items)
-    found = _SERIES.search(re.sub(r"\s*\[[\d, ]+\]", "", answer))
-    return tuple(re.split(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+", found[1])) if found else ()
+    match = _SERIES.search(re.sub(r"\s*\[[\d, ]+\]", "", answer))
+    return tuple(re.split(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+", match[1])) if match else ()
 
 
-def resolve_choice(asked: str, options: Sequence[str]) -> str | None:
+def resolve_choice(question: str, options: Sequence[str]) -> str | None:
     """Resolve “the second one” to one of the options, if the question refers to one."""
-    found = CHOICE.search(asked)
-    place = _PLACES[(found["side"] or found["place"]).lower()] if found else 0
-    if not found or not options or place >= len(options):
+    match = CHOICE.search(question)
+    place = _PLACES[(match["side"] or match["place"]).lower()] if match else 0
+    if not match or not options or place >= len(options):
         return None
     option = options[place].strip()
     if len(option.split()) > _NAME_WORDS:
-        return f"{asked.rstrip('?. ')} ({option})?"
-    return asked[: found.start()] + option + asked[found.end() :]
+        return f"{question.rstrip('?. ')} ({option})?"
+    return question[: match.start()] + option + question[match.end() :]
