@@ -80,34 +80,34 @@ def normalize_question(text: str) -> str:
 
 
 class InFlightAnswer:
-    """An answer that is being made, or is complete."""
+    """An answer in progress, or complete."""
 
     def __init__(self) -> None:
-        """Start without events or followers."""
+        """Start without events."""
         self.events: Broadcast[Event] = Broadcast()
         self.error: BaseException | None = None
         self.task: asyncio.Task[None] | None = None
-        self.made_at = 0.0
+        self.created_at = 0.0
         self.record: dict[str, Any] = {}
         """The stored record of the answer."""
-        self.abandoned = False
-        self.made_elsewhere: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """Whether another process makes the answer."""
+        self.cancelled = False
+        self.is_shared: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Whether the answer comes from the shared cache."""
         self._followers = 0
 
-    async def is_made_elsewhere(self) -> bool:
-        """Wait until it is known which process makes the answer."""
+    async def wait_if_shared(self) -> bool:
+        """Wait until it is known whether the answer comes from the shared cache."""
         self._followers += 1
         try:
-            return await asyncio.shield(self.made_elsewhere)
+            return await asyncio.shield(self.is_shared)
         finally:
             self._followers -= 1
-            if not self.made_elsewhere.done():
+            if not self.is_shared.done():
                 await self._stop_unless_followed()
 
     async def _stop_unless_followed(self) -> None:
         if not self._followers and self.task and not self.events.ended:
-            self.abandoned = True
+            self.cancelled = True
             self.task.cancel()
             await asyncio.wait([self.task])
 
@@ -164,7 +164,7 @@ class CachedAnswerer:
             flight = self._start_flight(key, question)
             events = (
                 self._replay_events(flight, question)
-                if await flight.is_made_elsewhere()
+                if await flight.wait_if_shared()
                 else flight.follow()
             )
         else:
@@ -187,9 +187,9 @@ class CachedAnswerer:
 
     def _find(self, key: CacheKey) -> InFlightAnswer | None:
         flight = self._in_flight.get(key)
-        if flight is None or flight.abandoned:
+        if flight is None or flight.cancelled:
             return None
-        expired = self._clock() - flight.made_at > self._options.ttl_seconds
+        expired = self._clock() - flight.created_at > self._options.ttl_seconds
         if flight.events.ended and expired:
             del self._in_flight[key]
             return None
@@ -201,35 +201,37 @@ class CachedAnswerer:
         self._in_flight[key] = flight
         while len(self._in_flight) > self._options.answers:
             self._in_flight.popitem(last=False)
-        flight.task = asyncio.create_task(self._fetch_or_make(key, flight, question))
+        flight.task = asyncio.create_task(self._fetch_or_run(key, flight, question))
         return flight
 
-    async def _fetch_or_make(
+    async def _fetch_or_run(
         self, key: CacheKey, flight: InFlightAnswer, question: Question
     ) -> None:
-        """Take the answer from the shared cache, or make it."""
+        """Take the answer from the shared cache, or run the pipeline."""
         cacheable = False
         try:
             cached = await self._shared.get_or_acquire_lease(key) if self._shared else None
-            flight.made_elsewhere.set_result(cached is not None)
+            flight.is_shared.set_result(cached is not None)
             if cached:
                 cacheable = True
                 flight.record = cached.record
-                flight.made_at = self._clock() - (time() - cached.made_at)
+                flight.created_at = self._clock() - (time() - cached.made_at)
                 for event in cached.events:
                     flight.events.publish(event)
             else:
                 async with self._shared.hold_lease(key) if self._shared else nullcontext():
-                    cacheable = await self._make(key, flight, question)
+                    cacheable = await self._run_pipeline(key, flight, question)
         except BaseException as error:  # noqa: BLE001 - raised in `follow`
             flight.error = error
-            if not flight.made_elsewhere.done():
-                flight.made_elsewhere.set_result(False)
+            if not flight.is_shared.done():
+                flight.is_shared.set_result(False)
         if (not cacheable or flight.error) and self._in_flight.get(key) is flight:
             del self._in_flight[key]
         flight.events.end()
 
-    async def _make(self, key: CacheKey, flight: InFlightAnswer, question: Question) -> bool:
+    async def _run_pipeline(
+        self, key: CacheKey, flight: InFlightAnswer, question: Question
+    ) -> bool:
         """Run the pipeline, and return whether the answer can be cached."""
         cacheable = False
         async with aclosing(self._inner.answer(question)) as events:
@@ -238,7 +240,7 @@ class CachedAnswerer:
                     answer = event.answer
                     cacheable = _is_cacheable(answer) and answer.revision == key.revision
                     flight.record = await self._answer_record(answer, question)
-                    flight.made_at = self._clock()
+                    flight.created_at = self._clock()
                 flight.events.publish(_strip_vectors(event))
         if cacheable and self._shared:
             await self._shared.put(key, CachedAnswer(tuple(flight.events.items), flight.record))
@@ -285,7 +287,7 @@ class CachedAnswerer:
             question=run.question.text,
             created_at=datetime.now(UTC),
             timings=Timings(total_ms=round(1000 * (perf_counter() - run.start_time), 2)),
-            cache_age=round(self._clock() - flight.made_at, 3),
+            cache_age=round(self._clock() - flight.created_at, 3),
         )
 
     async def _store(self, answer: Answer, run: AnswerRun, record: Mapping[str, Any]) -> None:
