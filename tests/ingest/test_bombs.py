@@ -58,7 +58,7 @@ def test_front_matter_that_stands_for_billions_of_values_is_told(
         f"docs/{name}" for name in pages
     )
     assert {skip.reason for skip in report.skipped} == {
-        "front matter cannot be read: it stands for more than 100,000 values"
+        "front matter cannot be read: it expands to more than 100,000 values"
     }
 
 

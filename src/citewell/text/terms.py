@@ -1,4 +1,4 @@
-"""The words of a text that carry meaning, stemmed, with identifiers kept whole and in parts."""
+"""Terms for keyword matching: stems without stopwords; identifiers whole and in parts."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,9 @@ from citewell.text.memo import memoize_text
 _TOKEN = re.compile(r"[^\W_]+(?:[_./:+'’-][^\W_]+)*\+{0,2}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _CAMEL = re.compile(r"[a-z][A-Z]")
-_JOINT = re.compile(r"[_./:+'’-]")
-_STEMMER = Stemmer("english", 0)  # without a cache of its own: `stem` has one
-_STEMMING = Lock()  # the stemmer keeps the word it works on, and questions are read in threads
+_SEPARATOR = re.compile(r"[_./:+'’-]")
+_STEMMER = Stemmer("english", 0)  # without its own cache: `stem` has one
+_STEMMER_LOCK = Lock()  # the stemmer is not thread-safe
 
 STOPWORDS = frozenset(
     re.findall(
@@ -37,24 +37,24 @@ STOPWORDS = frozenset(
     )
 )
 
-_SHORTENED = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
-_NOT = ("can't", "won't", "shan't", "ain't")
+_CONTRACTION = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$")
+_NEGATED_CONTRACTIONS = ("can't", "won't", "shan't", "ain't")
 
-LONGEST_WORD = 200
-"""What is longer is no word: it is neither stemmed nor remembered."""
-CAMEL_PART = 3
-"""Least length of a word within a word."""
+MAX_WORD_CHARS = 200
+"""Longer words are neither stemmed nor cached."""
+MIN_CAMEL_PART_CHARS = 3
+"""Minimum length of a part of a CamelCase identifier."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Return the stem of one lower-case word."""
-    with _STEMMING:
+    with _STEMMER_LOCK:
         return str(_STEMMER.stemWord(word))
 
 
 def words(text: str) -> list[str]:
-    """Split into words and identifiers, as written."""
+    """Split a text into words and identifiers."""
     return _TOKEN.findall(text)
 
 
@@ -65,43 +65,48 @@ def _expand(word: str) -> tuple[str, ...]:
     whole = stem(lower) if lower.isalpha() else lower
     if len(parts) == 1 or not parts or (lower.isalpha() and not _CAMEL.search(word)):
         return (whole,)
-    # An identifier matches as itself and by its words: `cmd_vel` is found by "cmd vel". Without
-    # marks between them, only what is long enough is a word: `LaserScan` has two, `QoS` has none.
-    least = CAMEL_PART if lower.isalpha() else 2
-    # A type is asked for without its package: `TwistStamped` of `geometry_msgs/msg/TwistStamped`.
-    types = [t.lower() for t in _JOINT.split(word) if _CAMEL.search(t) and t != word]
-    found = (*types, *(p for p in parts if len(p) >= least and p not in STOPWORDS))
-    return (whole, *(stem(p) for p in found))
+    # An identifier matches whole and by its parts: "cmd vel" matches `cmd_vel`. Parts of CamelCase
+    # must be longer: `LaserScan` has two, `QoS` has none.
+    min_chars = MIN_CAMEL_PART_CHARS if lower.isalpha() else 2
+    # Questions name types without their package: `TwistStamped`, not
+    # `geometry_msgs/msg/TwistStamped`.
+    types = [t.lower() for t in _SEPARATOR.split(word) if _CAMEL.search(t) and t != word]
+    long_parts = [p for p in parts if len(p) >= min_chars and p not in STOPWORDS]
+    return (whole, *(stem(p) for p in (*types, *long_parts)))
 
 
-def _is_small(word: str) -> bool:
-    """Whether a word carries no meaning: “the”, “what's”, “doesn't”."""
+def _is_stopword(word: str) -> bool:
+    """Whether a word is a stopword or a contraction of one: “the”, “what's”, “doesn't”."""
     lower = word.lower().replace("’", "'")
-    return lower in STOPWORDS or _SHORTENED.sub("", lower) in STOPWORDS or lower in _NOT
+    return (
+        lower in STOPWORDS
+        or _CONTRACTION.sub("", lower) in STOPWORDS
+        or lower in _NEGATED_CONTRACTIONS
+    )
 
 
 @memoize_text(8192)
 def terms(text: str) -> tuple[str, ...]:
-    """Return the meaning-carrying stems of `text`, in order, repeats kept."""
+    """Return the terms of a text in order, with repetitions."""
     return tuple(
         part
         for word in words(text)
-        if not _is_small(word)
-        for part in (_expand(word) if len(word) <= LONGEST_WORD else (word.lower(),))
+        if not _is_stopword(word)
+        for part in (_expand(word) if len(word) <= MAX_WORD_CHARS else (word.lower(),))
         if len(part) > 1 or part.isdigit()
     )
 
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """How rare each term is in one book."""
+    """The document frequency of terms in a book."""
 
     documents: int = 0
     frequency: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def count(cls, texts: Iterable[str]) -> "TermStatistics":
-        """Count in how many of `texts` each term occurs."""
+        """Count the document frequency of each term in `texts`."""
         frequency: dict[str, int] = {}
         total = 0
         for total, text in enumerate(texts, start=1):  # noqa: B007 - the last index is the count
@@ -110,13 +115,12 @@ class TermStatistics:
         return cls(total, frequency)
 
     def weight(self, term: str) -> float:
-        """Return the inverse document frequency: high for rare terms, highest for unknown ones."""
+        """Return the inverse document frequency of a term."""
         return log(1 + (self.documents + 0.5) / (self.frequency.get(term, 0) + 0.5))
 
     def coverage(self, wanted: Iterable[str], present: Iterable[str]) -> float:
-        """Return the share of the wanted terms' weight that is present, from 0 to 1."""
-        have = set(present)
-        need = set(wanted)
-        # Summed exactly: in any order, a part is never more than the whole.
-        total = fsum(self.weight(term) for term in need)
-        return fsum(self.weight(term) for term in need & have) / total if total else 0.0
+        """Return the share of the wanted terms that are present, weighted by rarity."""
+        wanted = set(wanted)
+        # `fsum` is independent of the order, so a part is never more than the whole.
+        total = fsum(self.weight(term) for term in wanted)
+        return fsum(self.weight(term) for term in wanted & set(present)) / total if total else 0.0

@@ -82,8 +82,8 @@ def test_what_only_running_the_configuration_would_tell_is_named(write_book: Wri
 
     assert [(p.url, book.title) for p in book.pages] == [("/docs/a", "T")]
     assert [(s.source, s.reason, s.failed) for s in book.skipped] == [
-        (CONFIG, "`baseUrl`, which only running it would tell; the default is assumed", False),
-        (CONFIG, "`plugins`, which only running it would tell", False),
+        (CONFIG, "`baseUrl` is computed and cannot be read; the default is assumed", False),
+        (CONFIG, "`plugins` is computed and cannot be read", False),
     ]
 
 
@@ -91,8 +91,8 @@ def test_what_only_running_the_configuration_would_tell_is_named(write_book: Wri
     ("text", "reason"),
     [
         (b"title: 'caf\xe9'", "is not UTF-8 text (byte 11)"),
-        (b"", "its settings cannot be made out"),
-        (b"module.exports = (((", "its settings cannot be made out"),
+        (b"", "its settings cannot be determined"),
+        (b"module.exports = (((", "its settings cannot be determined"),
         (b"module.exports = " + b"[" * 3000 + b"]" * 3000, "is nested too deeply to be read"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_configuration_that_cannot_be_read_is_named_and_the_defaults_hold(
 def test_an_address_ends_as_trailing_slash_says(slash: bool | None, slug: str, url: str) -> None:
     locale = Locale(base_url="/en/", url="https://x.y")
 
-    assert SiteConfig(title="t", locale=locale, trailing_slash=slash).address("book", slug) == url
+    assert SiteConfig(title="t", locale=locale, trailing_slash=slash).page_url("book", slug) == url
 
 
 @pytest.mark.parametrize(("base", "url"), [("/", "https://x.y/"), ("/en/", "https://x.y/en/")])
@@ -131,7 +131,7 @@ def test_an_address_ends_as_trailing_slash_says(slash: bool | None, slug: str, u
 def test_the_front_page_keeps_the_base_address(base: str, url: str, slash: bool | None) -> None:
     locale = Locale(base_url=base, url="https://x.y")
 
-    assert SiteConfig(title="t", locale=locale, trailing_slash=slash).address("/", "", "/") == url
+    assert SiteConfig(title="t", locale=locale, trailing_slash=slash).page_url("/", "", "/") == url
 
 
 VERSIONED = {

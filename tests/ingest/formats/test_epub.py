@@ -260,7 +260,7 @@ def test_entities_of_a_chapter_are_not_looked_up(tmp_path: Path) -> None:
     ("files", "reason"),
     [
         ({"a": "b"}, "is damaged: META-INF/container.xml is missing"),
-        ({"META-INF/container.xml": CONTAINER}, "is damaged: it does not say what it holds"),
+        ({"META-INF/container.xml": CONTAINER}, "is damaged: its package document is missing"),
         (
             THREE | {"OEBPS/content.opf": "<package>"},
             "is damaged: OEBPS/content.opf is not well-formed XML",
@@ -278,7 +278,7 @@ def test_a_file_that_is_no_zip_or_too_large_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"not a zip file")
 
     assert EpubFormat().read(path, IngestOptions()).skipped[0].reason == (
-        "is damaged: it is not a zip file"
+        "is damaged: it is not a ZIP file"
     )
     with path.open("r+b") as sparse:
         sparse.truncate(201_000_000)

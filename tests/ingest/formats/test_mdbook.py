@@ -272,7 +272,7 @@ def test_a_broken_configuration_is_named(write_book: WriteBook, config: str) -> 
 def test_a_book_without_a_summary_is_named(write_book: WriteBook) -> None:
     root = write_book({"book.toml": "", "src/a.md": "A."})
 
-    with pytest.raises(UnsupportedSource, match=r"has no SUMMARY\.md, so it is no mdBook"):
+    with pytest.raises(UnsupportedSource, match=r"has no SUMMARY\.md, so it is not an mdBook"):
         read(root)
 
 

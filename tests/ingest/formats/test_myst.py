@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from citewell.errors import CitewellError
 from citewell.ingest.formats.sphinx.include_context import IncludeContext
 from citewell.ingest.formats.sphinx.myst import parse_myst
-from citewell.ingest.formats.sphinx.toctree import Contents
+from citewell.ingest.formats.sphinx.toctree import Toctree
 from citewell.options import IngestOptions
 
 
@@ -74,7 +74,7 @@ def test_toctrees_targets_and_front_matter_are_taken_out_of_the_text() -> None:
         "(label)=\n## Lens ##\n\nText.\n"
     )
 
-    assert parsed.trees == (Contents(entries=("a*", "b"), caption="Part", glob=True),)
+    assert parsed.toctrees == (Toctree(entries=("a*", "b"), caption="Part", glob=True),)
     assert parsed.labels == {"label": "Lens"}
     assert [(s.path, s.anchor) for s in parsed.page.sections] == [(("It's", "Lens"), "label")]
 

@@ -321,7 +321,7 @@ def test_a_folder_of_files_is_a_book_of_volumes(tmp_path: Path) -> None:
         ("Volume b", "/b.PDF"),
     ]
     assert book.skipped == (
-        SkippedFile(source="c.epub", reason="is damaged: it is not a zip file"),
+        SkippedFile(source="c.epub", reason="is damaged: it is not a ZIP file"),
     )
 
 

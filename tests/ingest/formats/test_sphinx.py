@@ -6,7 +6,7 @@ import pytest
 from citewell.ingest.detect import detect_format
 from citewell.ingest.formats.sphinx.book import SphinxFormat
 from citewell.ingest.formats.sphinx.conf import read_settings
-from citewell.ingest.formats.sphinx.toctree import Contents, join_docname, list_entries, matches
+from citewell.ingest.formats.sphinx.toctree import Toctree, join_docname, list_entries, matches
 from citewell.ingest.pipeline import ingest
 from citewell.options import IngestOptions
 from tests.servers import HashEmbedder
@@ -85,7 +85,7 @@ def test_pages_stand_in_the_order_of_the_toctrees(write_book: WriteBook) -> None
 
 
 def test_a_reversed_toctree_is_read_backwards() -> None:
-    contents = Contents(entries=("a", "b"), reversed=True)
+    contents = Toctree(entries=("a", "b"), reversed=True)
 
     assert list_entries("index", contents, ["a", "b"], [".rst"]) == [("b", ""), ("a", "")]
 

@@ -1,4 +1,4 @@
-"""EPUB 2 and 3: the chapters in their reading order, under the titles of the table of contents."""
+"""EPUB 2 and 3: the chapters in reading order, with titles from the table of contents."""
 
 import lzma
 import posixpath
@@ -14,22 +14,26 @@ from urllib.parse import unquote, urlsplit
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.base import SingleFileFormat, SourceFile, check_readable, quote_path
+from citewell.ingest.formats.html.convert import read_sections
+from citewell.ingest.formats.html.inline import replace_math
 from citewell.ingest.formats.html.tree import (
     Element,
     epub_type,
+    ids_of,
     parse_xhtml,
     parse_xml,
+    remove_unwanted,
     tag_name,
     text_of,
 )
 from citewell.ingest.formats.time_limit import check_budget, skip_on_error
 from citewell.options import IngestOptions
 
-_RATIO = 200
-"""Text packs ten times smaller, hardly ever more than fifty times."""
-_HARMLESS = 1_000_000
-_TOTAL = 1_000_000_000
-_BROKEN = (
+_MAX_COMPRESSION_RATIO = 200
+"""Limit against ZIP bombs: text compresses about tenfold, rarely more than fiftyfold."""
+_RATIO_MIN_SIZE = 1_000_000
+_MAX_TOTAL_SIZE = 1_000_000_000
+_ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -41,23 +45,22 @@ _BROKEN = (
 )
 
 
-class Archive:
-    """The entries of a zip file by their names; nothing is ever written to disk."""
+class EpubArchive:
+    """A ZIP file that is read in memory, with limits.
+
+    Raises:
+        UnreadableFile: the file is not a ZIP file.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open the file.
-
-        Raises:
-            UnreadableFile: it is no zip file.
-        """
         try:
             self._zip = zipfile.ZipFile(path)
-        except _BROKEN as error:
-            raise UnreadableFile("is damaged: it is not a zip file") from error
+        except _ZIP_ERRORS as error:
+            raise UnreadableFile("is damaged: it is not a ZIP file") from error
         self._entries = {
             entry.filename: entry
             for entry in self._zip.infolist()
-            if not entry.is_dir() and _stays_inside(entry.filename)
+            if not entry.is_dir() and _is_safe_name(entry.filename)
         }
         self._read = 0
 
@@ -79,14 +82,14 @@ class Archive:
         """Unpack one entry.
 
         Raises:
-            UnreadableFile: it is missing, damaged, locked, or larger than the `setting` allows.
+            UnreadableFile: it is missing, damaged, encrypted or larger than the `setting` allows.
         """
         check_budget()
         entry = self._entries.get(name)
         if entry is None:
             raise UnreadableFile("is missing from the file")
         if entry.flag_bits & 1:
-            raise UnreadableFile("is locked with a password")
+            raise UnreadableFile("is encrypted with a password")
         if entry.file_size > limit:
             raise UnreadableFile(
                 f"{entry.file_size / 1e6:.1f} MB is more than the limit of {limit / 1e6:g} MB"
@@ -94,104 +97,109 @@ class Archive:
             )
         try:
             with self._zip.open(entry) as data:
-                # The size in the list of entries may be a lie.
-                text = data.read(limit + 1)
-        except _BROKEN as error:
+                # Do not trust the declared size.
+                content = data.read(limit + 1)
+        except _ZIP_ERRORS as error:
             raise UnreadableFile("is damaged") from error
-        self._measure(len(text), entry.compress_size, limit)
-        return text
+        self._check_expansion(len(content), entry.compress_size, limit)
+        return content
 
-    def _measure(self, size: int, packed: int, limit: int) -> None:
+    def _check_expansion(self, size: int, packed: int, limit: int) -> None:
         self._read += size
-        if size > limit or (size > _HARMLESS and size > _RATIO * max(packed, 1)):
+        if size > limit or (
+            size > _RATIO_MIN_SIZE and size > _MAX_COMPRESSION_RATIO * max(packed, 1)
+        ):
             raise UnreadableFile("unpacks to far more than its size")
-        if self._read > _TOTAL:
-            raise UnreadableFile(f"unpacks to more than {_TOTAL / 1e9:g} GB")
+        if self._read > _MAX_TOTAL_SIZE:
+            raise UnreadableFile(f"unpacks to more than {_MAX_TOTAL_SIZE / 1e9:g} GB")
 
 
-def _stays_inside(name: str) -> bool:
+def _is_safe_name(name: str) -> bool:
     return not (name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/"))
 
 
-def inside(base: str, href: str) -> str:
-    """Return the entry that a link in the entry `base` means."""
+def resolve_href(base: str, href: str) -> str:
+    """Return the archive entry that a link in the entry `base` leads to."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(base), href)).lstrip("/")
 
 
-_LIMIT = 20_000_000
+_MAX_METADATA_SIZE = 20_000_000
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS_ONLY = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-_TEXT = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-_DEEPEST = 20
+_TEXT_MEDIA_TYPES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_MAX_TOC_DEPTH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of the table of contents."""
+class TocEntry:
+    """An entry of the table of contents."""
 
     title: str
     name: str
     fragment: str
-    trail: tuple[str, ...]
-    """The titles of the lines that it stands under."""
+    ancestors: tuple[str, ...]
+    """The titles of the entries above it, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What an EPUB says about itself."""
+    """The metadata of an EPUB."""
 
     title: str
     spine: tuple[str, ...]
-    """The chapters by their names in the archive, in reading order."""
-    contents: dict[str, list[Entry]] = field(default_factory=dict)
-    """The lines of the table of contents by the chapter they lead to."""
+    """The archive entries of the chapters in reading order."""
+    contents: dict[str, list[TocEntry]] = field(default_factory=dict)
+    """The table of contents by chapter."""
 
 
-def read_package(archive: Archive) -> Package:
-    """Find the chapters, their order and their titles.
+def read_package(archive: EpubArchive) -> Package:
+    """Read the metadata of an EPUB.
 
     Raises:
-        UnreadableFile: it is protected, or its description is missing or damaged.
+        UnreadableFile: it is protected by DRM, or its metadata is missing or damaged.
     """
     if _CONTAINER not in archive:
         raise UnreadableFile("is damaged: META-INF/container.xml is missing")
     if _is_protected(archive):
         raise UnreadableFile("is protected by DRM, so its text cannot be read")
     roots = [e.get("full-path", "") for e in _xml(archive, _CONTAINER).iter("rootfile")]
-    place = next((root for root in roots if root in archive), None)
-    if place is None:
-        raise UnreadableFile("is damaged: it does not say what it holds")
-    tree = _xml(archive, place)
+    opf = next((root for root in roots if root in archive), None)
+    if opf is None:
+        raise UnreadableFile("is damaged: its package document is missing")
+    tree = _xml(archive, opf)
     items = {e.get("id", ""): e for e in tree.iter("item")}
-    names = {key: _target(place, item.get("href", ""))[0] for key, item in items.items()}
+    names = {key: _resolve_target(opf, item.get("href", ""))[0] for key, item in items.items()}
     entries = list(_contents(archive, tree, items, names))
-    toc = {name for e in tree.iter("reference") if e.get("type") in ("toc", "cover")
-           for name in (_target(place, e.get("href", ""))[0],)}  # fmt: skip
-    by_chapter: dict[str, list[Entry]] = {}
+    front_matter = {
+        _resolve_target(opf, e.get("href", ""))[0]
+        for e in tree.iter("reference")
+        if e.get("type") in ("toc", "cover")
+    }
+    by_chapter: dict[str, list[TocEntry]] = {}
     for entry in entries:
         by_chapter.setdefault(entry.name, []).append(entry)
     spine = [
         names[key]
         for ref in tree.iter("itemref")
         if (key := ref.get("idref", "")) in items
-        and items[key].get("media-type", _TEXT[0]) in _TEXT
+        and items[key].get("media-type", _TEXT_MEDIA_TYPES[0]) in _TEXT_MEDIA_TYPES
         and "nav" not in (items[key].get("properties") or "").split()
     ]
     title = next((text for e in tree.iter("title") if (text := text_of(e))), "")
-    kept = tuple(name for name in dict.fromkeys(spine) if name not in toc)
-    return Package(title=title, spine=kept, contents=by_chapter)
+    chapters = tuple(name for name in dict.fromkeys(spine) if name not in front_matter)
+    return Package(title=title, spine=chapters, contents=by_chapter)
 
 
-def _xml(archive: Archive, name: str) -> Element:
-    data = archive.read(name, limit=_LIMIT, setting="the most a table of contents may hold")
+def _xml(archive: EpubArchive, name: str) -> Element:
+    data = archive.read(name, limit=_MAX_METADATA_SIZE, setting="the limit for metadata")
     try:
         return parse_xml(data)
     except UnreadableFile as error:
         raise UnreadableFile(f"is damaged: {name} {error}") from error
 
 
-def _is_protected(archive: Archive) -> bool:
+def _is_protected(archive: EpubArchive) -> bool:
     if _ENCRYPTION not in archive:
         return "META-INF/sinf.xml" in archive
     tree = _xml(archive, _ENCRYPTION)
@@ -202,98 +210,98 @@ def _is_protected(archive: Archive) -> bool:
     )
 
 
-def _target(base: str, href: str) -> tuple[str, str]:
-    """Return the entry and the place in it that a link leads to."""
+def _resolve_target(base: str, href: str) -> tuple[str, str]:
+    """Return the archive entry and the fragment that a link leads to."""
     try:
         parts = urlsplit(href.strip())
     except ValueError:
         return "", ""
     if not parts.path:
         return "", parts.fragment
-    return inside(base, unquote(parts.path)), parts.fragment
+    return resolve_href(base, unquote(parts.path)), parts.fragment
 
 
 def _contents(
-    archive: Archive, tree: Element, items: dict[str, Element], names: dict[str, str]
-) -> Iterator[Entry]:
-    """Yield the lines of the table of contents, from the newer kind if there is one."""
+    archive: EpubArchive, tree: Element, items: dict[str, Element], names: dict[str, str]
+) -> Iterator[TocEntry]:
+    """Yield the table of contents: EPUB 3's `nav` if there is one, else EPUB 2's NCX."""
     spine = next(tree.iter("spine"), None)
     navs = [k for k, i in items.items() if "nav" in (i.get("properties") or "").split()]
-    lists = [spine.get("toc", "")] if spine is not None else []
+    spine_toc = [spine.get("toc", "")] if spine is not None else []
     ncx = [k for k, i in items.items() if i.get("media-type") == "application/x-dtbncx+xml"]
-    for key in (*navs, *lists, *ncx):
+    for key in (*navs, *spine_toc, *ncx):
         name = names.get(key, "")
         try:
-            data = archive.read(name, limit=_LIMIT, setting="the most a table may hold")
+            data = archive.read(name, limit=_MAX_METADATA_SIZE, setting="the limit for metadata")
             root = parse_xhtml(data)
         except UnreadableFile:
-            continue
-        # Without a table of contents, the headings of the chapters are still there.
-        found = list(_nav_lines(root, name) if key in navs else _ncx_lines(root, name))
-        if found:
-            yield from found
+            continue  # the headings of the chapters are used instead
+        entries = list(_nav_entries(root, name) if key in navs else _ncx_entries(root, name))
+        if entries:
+            yield from entries
             return
 
 
-def _nav_lines(root: Element, base: str) -> Iterator[Entry]:
+def _nav_entries(root: Element, base: str) -> Iterator[TocEntry]:
     navs = list(root.iter("nav"))
-    chosen = next((nav for nav in navs if epub_type(nav) == "toc"), navs[0] if navs else None)
-    for top in chosen.iterchildren("ol") if chosen is not None else ():
+    toc = next((nav for nav in navs if epub_type(nav) == "toc"), navs[0] if navs else None)
+    for top in toc.iterchildren("ol") if toc is not None else ():
         yield from _nav_list(top, base, ())
 
 
-def _nav_list(top: Element, base: str, trail: tuple[str, ...]) -> Iterator[Entry]:
-    if len(trail) > _DEEPEST:
+def _nav_list(top: Element, base: str, ancestors: tuple[str, ...]) -> Iterator[TocEntry]:
+    if len(ancestors) > _MAX_TOC_DEPTH:
         return
     for item in top.iterchildren("li"):
         label = next((e for e in item if tag_name(e) in ("a", "span")), None)
         title = text_of(label) if label is not None else ""
         if label is not None and label.get("href"):
-            name, fragment = _target(base, label.get("href", ""))
-            yield Entry(title, name, fragment, trail)
-        for below in item.iterchildren("ol"):
-            yield from _nav_list(below, base, (*trail, title))
+            name, fragment = _resolve_target(base, label.get("href", ""))
+            yield TocEntry(title, name, fragment, ancestors)
+        for nested in item.iterchildren("ol"):
+            yield from _nav_list(nested, base, (*ancestors, title))
 
 
-def _ncx_lines(root: Element, base: str) -> Iterator[Entry]:
+def _ncx_entries(root: Element, base: str) -> Iterator[TocEntry]:
     for top in root.iter("navmap"):
         yield from _ncx_points(top.iterchildren("navpoint"), base, ())
 
 
-def _ncx_points(points: Iterable[Element], base: str, trail: tuple[str, ...]) -> Iterator[Entry]:
-    if len(trail) > _DEEPEST:
+def _ncx_points(
+    points: Iterable[Element], base: str, ancestors: tuple[str, ...]
+) -> Iterator[TocEntry]:
+    if len(ancestors) > _MAX_TOC_DEPTH:
         return
     for point in points:
         label = next(point.iterchildren("navlabel"), None)
         title = text_of(label) if label is not None else ""
         content = next(point.iterchildren("content"), None)
         if content is not None:
-            name, fragment = _target(base, content.get("src", ""))
-            yield Entry(title, name, fragment, trail)
-        yield from _ncx_points(point.iterchildren("navpoint"), base, (*trail, title))
+            name, fragment = _resolve_target(base, content.get("src", ""))
+            yield TocEntry(title, name, fragment, ancestors)
+        yield from _ncx_points(point.iterchildren("navpoint"), base, (*ancestors, title))
 
 
 ENDING = ".epub"
 
 
 def read_epub(file: SourceFile, options: IngestOptions) -> Book:
-    """Read one EPUB.
+    """Read an EPUB file.
 
     Raises:
         UnreadableFile: it is protected, damaged or too large.
     """
-    # lxml is loaded only for books that need it.
-
     check_readable(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
     pages: list[Page] = []
     skipped: list[SkippedFile] = []
-    with Archive(file.path) as archive:
+    with EpubArchive(file.path) as archive:
         package = read_package(archive)
         title = package.title or PurePosixPath(file.name).stem
         for name in package.spine:
             source = f"{file.name}/{name}"
             with skip_on_error(source, skipped):
-                page = _read_chapter(archive, (file.name, name), package, pages, options)
+                previous = pages[-1].title if pages else package.title
+                page = _read_chapter(archive, (file.name, name), package, previous, options)
                 if page.sections:
                     pages.append(page)
                 else:
@@ -302,17 +310,13 @@ def read_epub(file: SourceFile, options: IngestOptions) -> Book:
 
 
 def _read_chapter(
-    archive: Archive,
-    where: tuple[str, str],
-    package: "Package",
-    before: list[Page],
+    archive: EpubArchive,
+    source: tuple[str, str],
+    package: Package,
+    previous_title: str,
     options: IngestOptions,
 ) -> Page:
-    from citewell.ingest.formats.html.convert import read_sections
-    from citewell.ingest.formats.html.inline import replace_math
-    from citewell.ingest.formats.html.tree import clear, ids_of, parse_xhtml
-
-    file, name = where
+    file, name = source
     data = archive.read(
         name, limit=options.max_page_bytes, setting="CITEWELL_INGEST__MAX_PAGE_BYTES"
     )
@@ -320,32 +324,28 @@ def _read_chapter(
     ids = ids_of(tree)
     replace_math(tree)
     body = next(tree.iter("body"), tree)
-    clear(body, site=False)
-    lines = package.contents.get(name, [])
+    remove_unwanted(body, site=False)
+    entries = package.contents.get(name, [])
     # A flat table of contents lists sections beside chapters; then the headings decide.
-    single = _is_single(lines) or len(list(body.iter("h1"))) <= 1
-    # A chapter is often cut into several files, of which only the first has a title.
-    title = lines[0].title if lines and single else package.title if lines else ""
-    known = title or (before[-1].title if before else package.title)
+    single = _is_single_chapter(entries) or len(list(body.iter("h1"))) <= 1
+    # A chapter may be split into several files, of which only the first has a title.
+    title = entries[0].title if entries and single else package.title if entries else ""
+    known = title or previous_title
     url = f"{(options.site_url or quote_path(file)).rstrip('/')}/{quote_path(name)}"
     parsed = read_sections(body, title=known, base=url, certain=bool(title), single=single)
     return Page(
         source=f"{file}/{name}",
         title=parsed.title or PurePosixPath(name).stem,
-        part=_part(lines),
+        part=entries[0].ancestors[0] if entries and entries[0].ancestors else "",
         url=url,
         sections=parsed.sections,
         ids=ids,
     )
 
 
-def _is_single(lines: "list[Entry]") -> bool:
-    """Whether a file holds one chapter: all its lines stand under the first."""
-    return not any(len(line.trail) <= len(lines[0].trail) for line in lines[1:])
-
-
-def _part(lines: "list[Entry]") -> str:
-    return lines[0].trail[0] if lines and lines[0].trail else ""
+def _is_single_chapter(entries: list[TocEntry]) -> bool:
+    """Whether all entries of a file are below its first."""
+    return not any(len(entry.ancestors) <= len(entries[0].ancestors) for entry in entries[1:])
 
 
 class EpubFormat(SingleFileFormat):

@@ -1,4 +1,4 @@
-"""Heading ids, as the site generators make them."""
+"""Heading ids, by the rules of each site generator."""
 
 import re
 import unicodedata
@@ -20,27 +20,27 @@ _CIRCLED = re.compile("[Ⓐ-ⓩ\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f
 
 
 def split_explicit_id(heading: str) -> tuple[str, str | None]:
-    """Return the heading's text and the id its author wrote behind it, if any."""
-    found = _EXPLICIT.search(heading)
-    return (heading[: found.start()], found[1] or found[2]) if found else (heading, None)
+    """Split `{#id}` off a heading, as Docusaurus does."""
+    match = _EXPLICIT.search(heading)
+    return (heading[: match.start()], match[1] or match[2]) if match else (heading, None)
 
 
 def split_attributes(heading: str) -> tuple[str, str | None]:
-    """Take `{#id .class}` or `{: #id key=value }` off a heading, as mdBook and MkDocs do."""
-    found = _ATTRIBUTES.search(heading)
-    if not found:
+    """Split `{#id .class}` or `{: #id key=value }` off a heading, as mdBook and MkDocs do."""
+    match = _ATTRIBUTES.search(heading)
+    if not match:
         return heading, None
-    ids = [word[1:] for word in found[1].split() if word.startswith("#")]
-    return heading[: found.start()], ids[-1] if ids else None
+    ids = [word[1:] for word in match[1].split() if word.startswith("#")]
+    return heading[: match.start()], ids[-1] if ids else None
 
 
 def split_bracketed_id(heading: str) -> tuple[str, str | None]:
-    """Take `[[id]]` off a heading, as Hugging Face's doc-builder does."""
-    found = _BRACKETED.search(heading)
-    return (heading[: found.start()], found[1] or None) if found else (heading, None)
+    """Split `[[id]]` off a heading, as Hugging Face's doc-builder does."""
+    match = _BRACKETED.search(heading)
+    return (heading[: match.start()], match[1] or None) if match else (heading, None)
 
 
-def _kept(char: str) -> bool:
+def _is_slug_char(char: str) -> bool:
     category = unicodedata.category(char)
     return (
         char in " -"
@@ -51,7 +51,7 @@ def _kept(char: str) -> bool:
 
 
 class Slugger(Protocol):
-    """Makes the ids of the headings of one page, in their order."""
+    """Generates the ids of one page's headings, in order."""
 
     def slug(self, text: str) -> str:
         """Return the id of the next heading."""
@@ -59,16 +59,16 @@ class Slugger(Protocol):
 
 
 class GithubSlugger:
-    """Ids for the headings of one page, by the rules Docusaurus and GitHub share."""
+    """Ids by the rules of GitHub and Docusaurus."""
 
     def __init__(self, *, keep_case: bool = False) -> None:
         self._seen: dict[str, int] = {}
         self._keep_case = keep_case
 
     def slug(self, text: str) -> str:
-        """Return the id of the next heading; a repeated text gets a number."""
+        """Return the id of the next heading; repeated ids get a number."""
         cased = text if self._keep_case else text.lower()
-        base = "".join(c for c in cased if _kept(c)).replace(" ", "-")
+        base = "".join(c for c in cased if _is_slug_char(c)).replace(" ", "-")
         result = base
         while result in self._seen:
             self._seen[base] += 1
@@ -85,7 +85,7 @@ class MdBookSlugger:
         self._last: dict[str, int] = {}
 
     def slug(self, text: str) -> str:
-        """Return the id of the next heading; one that is taken gets a number."""
+        """Return the id of the next heading; repeated ids get a number."""
         base = "".join(
             "-" if c.isspace() else c.lower()
             for c in text.strip()
@@ -101,35 +101,35 @@ class MdBookSlugger:
 
 
 class TocSlugger:
-    """Ids by the rules of Python-Markdown's table of contents, which MkDocs uses."""
+    """Ids by the rules of Python-Markdown's `toc` extension, which MkDocs uses."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self._used = set(used)
         self._last: dict[str, int] = {}
 
     def slug(self, text: str) -> str:
-        """Return the id of the next heading; one that is taken gets a number."""
+        """Return the id of the next heading; repeated ids get a number."""
         plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
         base = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
-        if base and base not in self._taken:
-            self._taken.add(base)
+        if base and base not in self._used:
+            self._used.add(base)
             return base
         numbered = re.fullmatch(r"(.*)_([0-9]{1,9})", base)
         stem, count = (numbered[1], int(numbered[2])) if numbered else (base, 0)
-        # Remembered, or a page of equal headings would be counted through again for each.
+        # Start from the last number: counting from 1 is quadratic for many equal headings.
         count = max(count, self._last.get(stem, 0)) + 1
-        while f"{stem}_{count}" in self._taken:
+        while f"{stem}_{count}" in self._used:
             count += 1
         self._last[stem] = count
-        self._taken.add(f"{stem}_{count}")
+        self._used.add(f"{stem}_{count}")
         return f"{stem}_{count}"
 
 
 class AsciiSlugger:
-    """Ids by the rules of Hugging Face's doc-builder, which numbers nothing."""
+    """Ids by the rules of Hugging Face's doc-builder, which does not number repeated ids."""
 
     def slug(self, text: str) -> str:
-        """Return the id of a heading: its plain letters and digits, joined by hyphens."""
+        """Return the ASCII letters and digits of a heading, joined by hyphens."""
         words = re.sub(r"[^a-z0-9\s]+", "", text.lower())
         return re.sub(r"\s+", "-", words.strip())
 
@@ -137,7 +137,7 @@ class AsciiSlugger:
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("strikethrough")
 
 
-def inline_text(source: str, shown: Callable[[Token], str]) -> str:
-    """Return the text of one paragraph; `shown` says what each piece of it contributes."""
+def text_of_inline(source: str, token_text: Callable[[Token], str]) -> str:
+    """Return the concatenated `token_text` of the inline tokens of a paragraph."""
     tokens = _MARKDOWN.parseInline(source)
-    return "".join(shown(token) for token in tokens[0].children or ()) if tokens else ""
+    return "".join(token_text(token) for token in tokens[0].children or ()) if tokens else ""

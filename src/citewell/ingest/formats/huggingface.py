@@ -1,4 +1,4 @@
-"""Hugging Face documentation: the pages of `_toctree.yml`, in doc-builder's own Markdown."""
+"""Hugging Face documentation: the pages of `_toctree.yml`, in doc-builder's Markdown."""
 
 import re
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from urllib.parse import quote
 from citewell.domain import Book, Page, SkippedFile
 from citewell.ingest.formats.base import BookFormat, SourceFile
 from citewell.ingest.formats.headings import AsciiSlugger, split_bracketed_id
-from citewell.ingest.formats.includes import in_fences
+from citewell.ingest.formats.includes import lines_with_fence_info
 from citewell.ingest.formats.markdown import (
     Dialect,
     markdown_files,
     parse_page,
-    read_start,
+    read_prefix,
     read_text,
 )
 from citewell.ingest.formats.navigation import Chapter, read_yaml, unique_chapters, walk_contents
@@ -22,42 +22,42 @@ from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 
 _TOCTREE = "_toctree.yml"
-_PLACES = ("", "en", "source", "source/en", "docs/source", "docs/source/en")
+_SUBFOLDERS = ("", "en", "source", "source/en", "docs/source", "docs/source/en")
 _ENDINGS = (".mdx", ".md")
-_SIGN = re.compile(r"^\[\[(?:autodoc|open-in-colab)\]\]|^[ \t]*<hfoptions?\b", re.M)
+_DOC_BUILDER_SYNTAX = re.compile(r"^\[\[(?:autodoc|open-in-colab)\]\]|^[ \t]*<hfoptions?\b", re.M)
 _SAMPLE_SIZE = 200
-"""How many pages are opened to find out who they are written for."""
+"""How many pages are opened to detect the dialect."""
 _DIRECTIVE = re.compile(r"\[\[(?:autodoc|open-in-colab)\]\]")
 _MEMBER = re.compile(r"[ \t]+-[ \t]")
 _TIP = re.compile(r"([ \t]*)<(/?)Tip\b([^<>]*)>[ \t]*$")
 
 
 def _rewrite(body: str) -> str:
-    """Drop what is made from source code, and turn tips into containers."""
-    kept: list[str] = []
+    """Drop API directives, and convert `<Tip>` to admonitions."""
+    lines: list[str] = []
     tip: int | None = None
-    listing = False
-    for line, info in in_fences(body.split("\n")):
-        # The members of a class that are to be shown stand below it, indented.
-        listing = info is None and (
-            bool(_DIRECTIVE.match(line)) or (listing and bool(_MEMBER.match(line)))
+    in_directive = False
+    for line, info in lines_with_fence_info(body.split("\n")):
+        # An indented list of class members belongs to the directive above it.
+        in_directive = info is None and (
+            bool(_DIRECTIVE.match(line)) or (in_directive and bool(_MEMBER.match(line)))
         )
-        if listing:
-            kept.append("")
+        if in_directive:
+            lines.append("")
             continue
-        found = _TIP.match(line) if info is None else None
-        if found and not found[2]:
-            tip = len(kept)
-        elif found and tip is not None:
-            # Only a tip that ends is one: what is never closed would take the page with it.
-            opening = _TIP.match(kept[tip])
+        tag = _TIP.match(line) if info is None else None
+        if tag and not tag[2]:
+            tip = len(lines)
+        elif tag and tip is not None:
+            # Convert only closed tips: an unclosed one would swallow the rest of the page.
+            opening = _TIP.match(lines[tip])
             kind = "warning" if opening and "warning" in opening[3] else "tip"
-            kept[tip] = f"{found[1]}:::{kind}"
+            lines[tip] = f"{tag[1]}:::{kind}"
             tip = None
-            kept.append(f"{found[1]}:::")
+            lines.append(f"{tag[1]}:::")
             continue
-        kept.append(line)
-    return "\n".join(kept)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 _DIALECT = Dialect(slugger=lambda _: AsciiSlugger(), split_id=split_bracketed_id, rewrite=_rewrite)
@@ -69,22 +69,22 @@ class HfDocsFormat(BookFormat):
     kind = "hfdocs"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is a `_toctree.yml`, or pages only doc-builder would understand."""
-        return root.is_dir() and _home(root) is not None
+        """Whether there is a `_toctree.yml`, or pages that use doc-builder's syntax."""
+        return root.is_dir() and _docs_folder(root) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the table of contents and the pages."""
-        home = _home(root) or root
-        toctree = SourceFile(home / _TOCTREE, _TOCTREE)
-        return [*([toctree] if toctree.path.is_file() else []), *_pages(home)]
+        docs_folder = _docs_folder(root) or root
+        toctree = SourceFile(docs_folder / _TOCTREE, _TOCTREE)
+        return [*([toctree] if toctree.path.is_file() else []), *_pages(docs_folder)]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read the pages in the order of the contents, then those the contents do not name."""
-        home = _home(root) or root
+        """Read the pages in the order of `_toctree.yml`, then all others."""
+        docs_folder = _docs_folder(root) or root
         pages: list[Page] = []
         skipped: list[SkippedFile] = []
-        files = {file.name: file for file in _pages(home, skipped)}
-        for chapter in _chapters(home, files, options):
+        files = {file.name: file for file in _pages(docs_folder, skipped)}
+        for chapter in _chapters(docs_folder, files, options):
             file = files.get(chapter.path)
             if file is None:
                 reason = f"is in {_TOCTREE} but does not exist"
@@ -97,38 +97,38 @@ class HfDocsFormat(BookFormat):
         )
 
 
-def _home(root: Path) -> Path | None:
-    places = [root / place for place in _PLACES]
-    listed = next((place for place in places if (place / _TOCTREE).is_file()), None)
+def _docs_folder(root: Path) -> Path | None:
+    folders = [root / name for name in _SUBFOLDERS]
+    with_toctree = next((folder for folder in folders if (folder / _TOCTREE).is_file()), None)
     # A copy may lack its table of contents.
-    return listed or next(
-        (p for p in places if p.is_dir() and _is_written_for_doc_builder(p)), None
+    return with_toctree or next(
+        (f for f in folders if f.is_dir() and _is_written_for_doc_builder(f)), None
     )
 
 
 def _is_written_for_doc_builder(folder: Path) -> bool:
     pages = sorted(folder.glob("*.mdx"))[:_SAMPLE_SIZE]
-    return any(_SIGN.search(read_start(path, 100_000)) for path in pages)
+    return any(_DOC_BUILDER_SYNTAX.search(read_prefix(path, 100_000)) for path in pages)
 
 
-def _pages(home: Path, skipped: list[SkippedFile] | None = None) -> list[SourceFile]:
-    return list(markdown_files(home, skipped, endings=_ENDINGS))
+def _pages(docs_folder: Path, skipped: list[SkippedFile] | None = None) -> list[SourceFile]:
+    return list(markdown_files(docs_folder, skipped, endings=_ENDINGS))
 
 
-def _chapters(home: Path, files: Iterable[str], options: IngestOptions) -> list[Chapter]:
-    path = home / _TOCTREE
+def _chapters(docs_folder: Path, files: Iterable[str], options: IngestOptions) -> list[Chapter]:
+    path = docs_folder / _TOCTREE
     toctree = read_yaml(path, options) if path.is_file() else None
-    known = set(files)
-    named = (
-        Chapter(title=chapter.title, path=_file_of(chapter.path, known), part=chapter.part)
+    names = set(files)
+    listed = (
+        Chapter(title=chapter.title, path=_find_file(chapter.path, names), part=chapter.part)
         for chapter in walk_contents(toctree, _split_entry)
     )
-    return unique_chapters([*named, *(Chapter(title="", path=name, part="") for name in files)])
+    return unique_chapters([*listed, *(Chapter(title="", path=name, part="") for name in files)])
 
 
-def _file_of(local: str, files: set[str]) -> str:
-    tried = [f"{local}{ending}" for ending in _ENDINGS]
-    return next((name for name in tried if name in files), tried[0])
+def _find_file(local: str, files: set[str]) -> str:
+    candidates = [f"{local}{ending}" for ending in _ENDINGS]
+    return next((name for name in candidates if name in files), candidates[0])
 
 
 def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:

@@ -1,4 +1,4 @@
-"""Files that pages draw in: only from the book's own folders, and never in a circle."""
+"""Files included by pages: only from the book's folders, and without cycles."""
 
 import os
 import re
@@ -13,59 +13,59 @@ from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
 MAX_DEPTH = 10
-"""How deep included files may include others; mdBook has the same limit."""
+"""Limit on nested includes, the same as mdBook's."""
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(`{3,}|~{3,})(.*)$")
 
 
 @dataclass(slots=True, kw_only=True)
 class Includes:
-    """The files one page draws in, and those it could not."""
+    """The included files of one page."""
 
     page: str
-    home: Path
-    """Names of files are told from here."""
+    root: Path
+    """The folder that file names are relative to."""
     folders: tuple[Path, ...]
-    """Where included files may lie."""
+    """The folders that may be read."""
     options: IngestOptions
     seen: dict[Path, SourceFile] = field(default_factory=dict)
-    """Every file that was asked for, whether it could be read or not."""
-    notes: list[SkippedFile] = field(default_factory=list)
+    """Every requested file, readable or not, by its resolved path."""
+    skipped: list[SkippedFile] = field(default_factory=list)
     size: int = 0
 
-    def read(self, path: Path, stack: tuple[Path, ...], use: Callable[[str], str]) -> str:
-        """Return what `use` makes of the file, or nothing after noting why it is left out.
+    def read(self, path: Path, stack: tuple[Path, ...], render: Callable[[str], str]) -> str:
+        """Return the rendered file; empty, and recorded as skipped, if it cannot be read.
 
         Raises:
             UnreadableFile: together, the included files are larger than a page may be.
         """
-        if refused := self.refusal(path, stack):
-            return self._leave_out(path.as_posix(), refused)
+        if refused := self.why_refused(path, stack):
+            return self._skip(path.as_posix(), refused)
         real = path.resolve()
-        name = Path(os.path.relpath(real, self.home.resolve())).as_posix()
+        name = Path(os.path.relpath(real, self.root.resolve())).as_posix()
         file = self.seen.setdefault(real, SourceFile(real, name))
         if not real.exists():
-            # No reason to fail: the site generators only warn, too.
-            return self._leave_out(name, "does not exist", failed=False)
+            # Not a failure: site generators only warn, too.
+            return self._skip(name, "does not exist", failed=False)
         try:
             text = read_text(file, self.options)
         except UnreadableFile as error:
-            return self._leave_out(name, str(error))
-        self._weigh(len(text))
-        return use(text)
+            return self._skip(name, str(error))
+        self._add_size(len(text))
+        return render(text)
 
-    def refusal(self, path: Path, stack: tuple[Path, ...] = ()) -> str | None:
-        """Return why a file may not be read here, if it may not."""
+    def why_refused(self, path: Path, stack: tuple[Path, ...] = ()) -> str | None:
+        """Return why a file must not be read; `None` if it may."""
         try:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError):
-            return "has no possible path"
+            return "is not a valid path"
         if not is_allowed_path(real, *self.folders):
             return OUTSIDE
         if real in stack:
             return "includes itself"
         return "is included too deeply" if len(stack) > MAX_DEPTH else None
 
-    def _weigh(self, size: int) -> None:
+    def _add_size(self, size: int) -> None:
         self.size += size
         if self.size > self.options.max_page_bytes:
             raise UnreadableFile(
@@ -73,16 +73,16 @@ class Includes:
                 f" {self.options.max_page_bytes / 1e6:g} MB (CITEWELL_INGEST__MAX_PAGE_BYTES)"
             )
 
-    def _leave_out(self, name: str, reason: str, *, failed: bool = True) -> str:
-        name = name.removeprefix(f"{self.home.as_posix()}/")
+    def _skip(self, name: str, reason: str, *, failed: bool = True) -> str:
+        name = name.removeprefix(f"{self.root.as_posix()}/")
         note = SkippedFile(source=name, reason=f"{reason} (included by {self.page})", failed=failed)
-        if note not in self.notes:
-            self.notes.append(note)
+        if note not in self.skipped:
+            self.skipped.append(note)
         return ""
 
 
 def select_lines(text: str, start: str, end: str | None) -> str:
-    """Return the lines from `start` to `end`, counted from 1; a side left empty is open."""
+    """Return the lines from `start` to `end`, counted from 1; empty bounds are open."""
     lines = text.split("\n")
     first = max(int(start) - 1, 0) if start else 0
     if end is None:
@@ -90,16 +90,16 @@ def select_lines(text: str, start: str, end: str | None) -> str:
     return "\n".join(lines[first : int(end) if end.isdecimal() else None])
 
 
-def in_fences(lines: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each line with the info string of the code block it stands in, if it stands in one."""
+def lines_with_fence_info(lines: list[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each line with the info string of its code block; `None` outside of code."""
     fence = info = ""
     for line in lines:
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if fence:
-            closes = found and found[1].startswith(fence) and not found[2].strip()
+            closes = match and match[1].startswith(fence) and not match[2].strip()
             yield line, None if closes else info
             fence = "" if closes else fence
             continue
-        if found and not (found[1].startswith("`") and "`" in found[2]):
-            fence, info = found[1], found[2].strip()
+        if match and not (match[1].startswith("`") and "`" in match[2]):
+            fence, info = match[1], match[2].strip()
         yield line, None

@@ -1,4 +1,4 @@
-"""JSON lines: one passage a line, for books that another tool has already taken apart."""
+"""JSON Lines: one passage per line, for books that another tool has already parsed."""
 
 import json
 from collections.abc import Iterator
@@ -16,31 +16,31 @@ from citewell.options import IngestOptions
 from citewell.text.plain_text import replace_lone_surrogates
 
 _ENDINGS = (".jsonl", ".ndjson")
-WHOLE_BOOK = 10
-"""How many times larger than a page the file of a whole book may be."""
+_PAGES_PER_FILE = 10
+"""A file may be this many times larger than a page."""
 
 
 @dataclass(slots=True)
-class _Open:
+class _PageBuilder:
     title: str
     url: str
     sections: list[Section] = field(default_factory=list)
 
 
 class JsonlFormat(BookFormat):
-    """A file of JSON lines, or a folder that holds nothing else."""
+    """A JSON Lines file, or a folder of nothing else."""
 
     kind = "jsonl"
 
     def matches(self, root: Path) -> bool:
-        """Return whether `root` is such a file, or a folder of them."""
+        """Whether `root` is a JSON Lines file, or a folder of nothing else."""
         if root.is_file():
             return root.suffix in _ENDINGS
-        found = [path for path in root.iterdir() if not path.name.startswith(".")]
-        return bool(found) and all(path.suffix in _ENDINGS and path.is_file() for path in found)
+        paths = [path for path in root.iterdir() if not path.name.startswith(".")]
+        return bool(paths) and all(path.suffix in _ENDINGS and path.is_file() for path in paths)
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the files."""
+        """List the JSON Lines files."""
         if root.is_file():
             return [SourceFile(root, root.name)]
         return [
@@ -50,7 +50,7 @@ class JsonlFormat(BookFormat):
         ]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Gather the lines into pages; a line that cannot be used is reported by its number."""
+        """Group the lines into pages; an invalid line is reported with its number."""
         skipped: list[SkippedFile] = []
         pages: list[Page] = []
         for file in self.files(root):
@@ -61,18 +61,19 @@ class JsonlFormat(BookFormat):
 
 
 def _pages(file: SourceFile, options: IngestOptions, skipped: list[SkippedFile]) -> Iterator[Page]:
-    whole = options.model_copy(update={"max_page_bytes": WHOLE_BOOK * options.max_page_bytes})
-    found: dict[str, _Open] = {}
-    # Not `splitlines`: what else ends a line may stand inside a JSON string.
-    for number, line in enumerate(read_text(file, whole).split("\n"), start=1):
+    limit = _PAGES_PER_FILE * options.max_page_bytes
+    file_options = options.model_copy(update={"max_page_bytes": limit})
+    pages: dict[str, _PageBuilder] = {}
+    # Not `splitlines`, which also splits at separators allowed inside JSON strings.
+    for number, line in enumerate(read_text(file, file_options).split("\n"), start=1):
         if line.strip():
             with skip_on_error(f"{file.name} (line {number})", skipped):
                 check_budget()
-                _add(_parse(line), file.path.stem, found)
+                _add(_parse(line), file.path.stem, pages)
     site = (options.site_url or "").rstrip("/")
-    for key, page in found.items():
+    for key, page in pages.items():
         yield Page(
-            # One file holds many pages, and a page is known by its source.
+            # A source identifies one page, and a file holds many.
             source=f"{file.name}/{key}",
             title=page.title,
             part="",
@@ -93,18 +94,20 @@ def _parse(line: str) -> dict[str, Any]:
     return row
 
 
-def _add(row: dict[str, Any], name: str, pages: dict[str, _Open]) -> None:
-    url, _, anchor = _word(row, "url").partition("#")
-    title = _word(row, "title")
-    key = _word(row, "page") or url or title or name
+def _add(row: dict[str, Any], name: str, pages: dict[str, _PageBuilder]) -> None:
+    url, _, anchor = _text_field(row, "url").partition("#")
+    title = _text_field(row, "title")
+    key = _text_field(row, "page") or url or title or name
     blocks = parse_blocks(replace_lone_surrogates(row["text"]))
-    page = pages.setdefault(key, _Open(title=title or _word(row, "page") or name, url=url))
-    path = [part.strip() for part in _word(row, "section").split(">") if part.strip()]
+    page = pages.setdefault(
+        key, _PageBuilder(title=title or _text_field(row, "page") or name, url=url)
+    )
+    path = [part.strip() for part in _text_field(row, "section").split(">") if part.strip()]
     if blocks:
         page.sections.append(Section(path=(page.title, *path), anchor=anchor, blocks=blocks))
 
 
-def _word(row: dict[str, Any], name: str) -> str:
+def _text_field(row: dict[str, Any], name: str) -> str:
     value = row.get(name)
     return (
         replace_lone_surrogates(str(value)).strip() if isinstance(value, str | int | float) else ""

@@ -1,4 +1,4 @@
-"""Plain Markdown folders, and the page parser every Markdown dialect shares."""
+"""Folders of plain Markdown, and the page parser that all Markdown formats share."""
 
 import codecs
 import re
@@ -29,7 +29,7 @@ from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 from citewell.text.plain_text import strip_inline_markup
 
-_KINDS: dict[str, BlockKind] = {
+_BLOCK_KINDS: dict[str, BlockKind] = {
     "paragraph_open": "prose",
     "bullet_list_open": "list",
     "ordered_list_open": "list",
@@ -41,41 +41,41 @@ _KINDS: dict[str, BlockKind] = {
     "blockquote_open": "quote",
     "container_admonition_open": "admonition",
 }
-_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_CLOSING_HASHES = re.compile(r"[ \t]+#+[ \t]*$")
 _ADMONITION = re.compile(r"^[\w-]+(?:\[[^\]]*\]|\s.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPage:
-    """One Markdown file, before it is known where the site puts it."""
+    """The content of a Markdown file, without its URL."""
 
     front_matter: dict[str, Any]
     heading: str | None
-    """The text of the page's own first-level heading."""
+    """The text of the page's first-level heading."""
     sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What one site generator does with a page that others do not; the defaults are GitHub's."""
+    """The differences between site generators in parsing a page; defaults are GitHub's."""
 
     slugger: Callable[[frozenset[str]], Slugger] = lambda _: GithubSlugger()
-    """Makes the heading ids of one page, given those that authors wrote."""
+    """Returns a slugger for one page, given its explicit ids."""
     split_id: Callable[[str], tuple[str, str | None]] = split_explicit_id
-    """Takes the id that its author wrote off a heading."""
+    """Splits an explicit id off a heading."""
     rewrite: Callable[[str], str] = lambda body: body
-    """Turns the generator's own syntax into Markdown."""
+    """Converts the generator's own syntax to Markdown."""
     slug_text: Callable[[str], str] | None = None
-    """Returns what an id is made of from a heading's source; by default, the words one sees."""
+    """Returns the text for an id from a heading's source; by default, its plain text."""
     titles_have_ids: bool = True
-    """Whether headings of the first level can be linked to."""
+    """Whether first-level headings have ids."""
 
 
 GITHUB = Dialect()
 
 
 @dataclass(slots=True)
-class _Open:
+class _SectionBuilder:
     path: tuple[str, ...]
     anchor: str
     blocks: list[Block] = field(default_factory=list)
@@ -89,10 +89,10 @@ def _parser(*, mdx: bool) -> MarkdownIt:
         "admonition",
         validate=lambda params, *_: bool(_ADMONITION.match(params.strip())),
     )
-    # Only where blocks begin and end is asked; what is inside a line can take forever to find out.
+    # Only block boundaries are needed, and inline parsing can be very slow.
     markdown.disable(["inline", "text_join"])
     if mdx:
-        # MDX has no indented code: what is indented there stands in a tag.
+        # MDX has no indented code: indented text is inside a tag.
         markdown.disable("code")
     return markdown
 
@@ -100,16 +100,15 @@ def _parser(*, mdx: bool) -> MarkdownIt:
 def parse_page(
     text: str, *, mdx: bool, dialect: Dialect = GITHUB, title: str | None = None
 ) -> ParsedPage:
-    """Read one Markdown or MDX file into sections that keep the author's bytes.
+    """Parse a Markdown or MDX page into sections that preserve the source text.
 
     Raises:
-        UnreadableFile: the front matter or a comment is broken, or what it holds is nested too
-            deeply.
+        UnreadableFile: the front matter or a comment is invalid, or nesting is too deep.
     """
     try:
         front_matter, body = split_front_matter(re.sub(r"\r\n?", "\n", text))
         source = dialect.rewrite(body)
-        body = _text_of(source, mdx=mdx)
+        body = _visible_text(source, mdx=mdx)
         heading, sections = _sections(body, source, dialect, title, mdx=mdx)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
@@ -127,28 +126,30 @@ def parse_page(
     )
 
 
-def write_ids(body: str, *, mdx: bool, dialect: Dialect = GITHUB) -> str:
-    """Return the text with its id behind every heading, as if its author had written it there.
+def add_heading_ids(body: str, *, mdx: bool, dialect: Dialect = GITHUB) -> str:
+    """Append an explicit id to every heading.
 
     Raises:
-        UnreadableFile: a comment is never closed.
+        UnreadableFile: a comment is not closed.
     """
-    tokens = _parser(mdx=mdx).parse(_text_of(body, mdx=mdx))
+    tokens = _parser(mdx=mdx).parse(_visible_text(body, mdx=mdx))
     lines = body.split("\n")
     for token, (_, anchor) in _headings(tokens, body, dialect):
         assert token.map
         line = token.map[0] if token.markup.startswith("#") else token.map[1] - 2
         if anchor and token.tag != "h1":
-            lines[line] = _CLOSING.sub("", dialect.split_id(lines[line])[0]) + f" {{#{anchor}}}"
+            lines[line] = (
+                _CLOSING_HASHES.sub("", dialect.split_id(lines[line])[0]) + f" {{#{anchor}}}"
+            )
     return "\n".join(lines)
 
 
-def _text_of(source: str, *, mdx: bool) -> str:
+def _visible_text(source: str, *, mdx: bool) -> str:
     return strip_markup(source, mdx=mdx, code=() if mdx else _indented_code(source))
 
 
 def _indented_code(body: str) -> list[tuple[int, int]]:
-    """Find indented code, from which character to which: `Vec<T>` is no tag there."""
+    """Return the (start, end) offsets of indented code, where `Vec<T>` is not a tag."""
     if not re.search(r"^(?: {4}|\t)[^\n]*<", body, re.M):
         return []
     starts = [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
@@ -161,10 +162,10 @@ def _indented_code(body: str) -> list[tuple[int, int]]:
 
 
 def parse_blocks(text: str) -> tuple[Block, ...]:
-    """Cut text into its blocks and change nothing; a heading is only a line of prose.
+    """Split text into blocks without changing it; headings become prose.
 
     Raises:
-        UnreadableFile: what it holds is nested too deeply.
+        UnreadableFile: nesting is too deep.
     """
     body = re.sub(r"\r\n?", "\n", text)
     lines = body.split("\n")
@@ -172,68 +173,72 @@ def parse_blocks(text: str) -> tuple[Block, ...]:
         tokens = _parser(mdx=False).disable(["heading", "lheading"]).parse(body)
     except RecursionError as error:
         raise UnreadableFile("is nested too deeply to be read") from error
-    return tuple(block for token, text in _pieces(tokens, lines) if (block := _block(token, text)))
+    return tuple(
+        block for token, text in _top_level_blocks(tokens, lines) if (block := _block(token, text))
+    )
 
 
 def _headings(
     tokens: list[Token], source: str, dialect: Dialect
 ) -> list[tuple[Token, tuple[str, str]]]:
-    """Return every heading with its words and its id, those inside quotes and lists, too."""
+    """Return every heading with its plain text and id, including those in quotes and lists."""
     lines = source.split("\n")
-    found = [
+    headings = [
         (token, tokens[index + 1].content, dialect.split_id(tokens[index + 1].content))
         for index, token in enumerate(tokens)
         if token.type == "heading_open"
     ]
-    slugger = dialect.slugger(frozenset(given for *_, (_, given) in found if given))
-    made: list[tuple[Token, tuple[str, str]]] = []
-    for token, content, (heading, given) in found:
-        words = strip_inline_markup(heading)
-        text = words
-        if dialect.slug_text and not given:
-            text = dialect.slug_text(content if token.level else _written(token, lines))
-        made.append((token, (words, given or slugger.slug(text))))
-    return made
+    slugger = dialect.slugger(frozenset(explicit for *_, (_, explicit) in headings if explicit))
+    with_ids: list[tuple[Token, tuple[str, str]]] = []
+    for token, content, (heading, explicit) in headings:
+        text = strip_inline_markup(heading)
+        slug_text = text
+        if dialect.slug_text and not explicit:
+            slug_text = dialect.slug_text(content if token.level else _heading_source(token, lines))
+        with_ids.append((token, (text, explicit or slugger.slug(slug_text))))
+    return with_ids
 
 
-def _written(token: Token, lines: list[str]) -> str:
-    """Return a heading as it stands in the file, without the marks that make it one."""
+def _heading_source(token: Token, lines: list[str]) -> str:
+    """Return the source of a heading without its markers."""
     assert token.map
     start, end = token.map
     if token.markup.startswith("#"):
-        return _CLOSING.sub("", lines[start].strip().lstrip("#")).strip(" \t")
+        return _CLOSING_HASHES.sub("", lines[start].strip().lstrip("#")).strip(" \t")
     return "\n".join(line.strip() for line in lines[start : end - 1])
 
 
 def _sections(
-    body: str, source: str, dialect: Dialect, known: str | None, *, mdx: bool
-) -> tuple[str | None, list[_Open]]:
+    body: str, source: str, dialect: Dialect, known_title: str | None, *, mdx: bool
+) -> tuple[str | None, list[_SectionBuilder]]:
     tokens = _parser(mdx=mdx).parse(body)
-    headings = {id(token): found for token, found in _headings(tokens, source, dialect)}
+    headings = {id(token): text_and_id for token, text_and_id in _headings(tokens, source, dialect)}
     title: str | None = None
-    trail: list[tuple[int, str]] = []
-    sections = [_Open(path=(), anchor="")]
-    for token, text in _pieces(tokens, body.split("\n")):
+    open_headings: list[tuple[int, str]] = []
+    sections = [_SectionBuilder(path=(), anchor="")]
+    for token, text in _top_level_blocks(tokens, body.split("\n")):
         if token and token.type == "heading_open":
             level = int(token.tag[1])
-            words, anchor = headings[id(token)]
+            heading, anchor = headings[id(token)]
             if level == 1 and not dialect.titles_have_ids:
-                # The nearest place above that a link can lead to.
+                # Link to the nearest anchor above.
                 anchor = sections[-1].anchor
-            if title is None and (level == 1 or (words == known and len(sections) == 1)):
-                title, trail = words, []
+            if title is None and (level == 1 or (heading == known_title and len(sections) == 1)):
+                title, open_headings = heading, []
                 if level == 1 and len(sections) == 1:
                     anchor = ""
             else:
-                trail = [(n, h) for n, h in trail if n < level] + [(level, words)]
-            sections.append(_Open(path=tuple(h for _, h in trail), anchor=anchor))
+                open_headings = [(n, h) for n, h in open_headings if n < level]
+                open_headings.append((level, heading))
+            path = tuple(text for _, text in open_headings)
+            sections.append(_SectionBuilder(path=path, anchor=anchor))
         elif block := _block(token, text):
             sections[-1].blocks.append(block)
     return title, sections
 
 
-def _pieces(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | None, str]]:
-    """Yield the outermost blocks with their lines, and the lines that belong to none."""
+def _top_level_blocks(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | None, str]]:
+    """Yield the outermost blocks with their lines, and the lines between them."""
     done = 0
     for token in tokens:
         if token.level == 0 and token.map is not None:
@@ -245,10 +250,10 @@ def _pieces(tokens: list[Token], lines: list[str]) -> Iterator[tuple[Token | Non
 
 def _block(token: Token | None, text: str) -> Block | None:
     if token is None:
-        # A footnote of one word looks like the target of a link, and has no block of its own.
+        # A one-word footnote is parsed as a link reference definition, so it has no token.
         text = "\n".join(line for line in text.split("\n") if line.lstrip().startswith("[^"))
     text = text.strip("\n").rstrip()
-    kind = _KINDS.get(token.type) if token else "prose"
+    kind = _BLOCK_KINDS.get(token.type) if token else "prose"
     if kind is None or not text.strip():
         return None
     return Block(kind=kind, text=text if kind in ("code", "list") else text.strip())
@@ -271,8 +276,8 @@ def markdown_files(
             yield file
 
 
-def read_start(path: Path, size: int) -> str:
-    """Return how a file begins; of one that cannot be opened, nothing."""
+def read_prefix(path: Path, size: int) -> str:
+    """Return the first `size` bytes of a file as text; empty if it cannot be read."""
     try:
         if not path.is_file() or not is_allowed_path(path):
             return ""
@@ -283,7 +288,7 @@ def read_start(path: Path, size: int) -> str:
 
 
 def read_text(file: SourceFile, options: IngestOptions) -> str:
-    """Read one file as text.
+    """Read a text file.
 
     Raises:
         UnreadableFile: it is too large, not text, outside the book, or cannot be opened.
@@ -304,12 +309,12 @@ def _decode(data: bytes) -> str:
 
 
 class MarkdownFormat(BookFormat):
-    """A folder of Markdown files, or one file, without a site generator."""
+    """A folder of Markdown files, or a single file, without a site generator."""
 
     kind = "markdown"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is any Markdown below `root`."""
+        """Whether there is any Markdown file below `root`."""
         return next(markdown_files(root), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -317,7 +322,7 @@ class MarkdownFormat(BookFormat):
         return list(markdown_files(root))
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every file as one page, its address the path without the ending."""
+        """Read every file as a page whose URL path is the file path without its suffix."""
         pages: list[Page] = []
         skipped: list[SkippedFile] = []
         for file in markdown_files(root, skipped):

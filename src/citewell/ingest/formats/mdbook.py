@@ -21,8 +21,8 @@ from citewell.ingest.formats.base import (
     check_configured_folder,
     site_base_url,
 )
-from citewell.ingest.formats.headings import MdBookSlugger, inline_text, split_attributes
-from citewell.ingest.formats.includes import Includes, in_fences, select_lines
+from citewell.ingest.formats.headings import MdBookSlugger, split_attributes, text_of_inline
+from citewell.ingest.formats.includes import Includes, lines_with_fence_info, select_lines
 from citewell.ingest.formats.markdown import Dialect, parse_page, read_text
 from citewell.ingest.formats.mdx import strip_markup
 from citewell.ingest.formats.navigation import Chapter, unique_chapters
@@ -45,44 +45,45 @@ _HIDDEN = re.compile(r"([ \t]*)#(.?)(.*)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
-    home: Path
+    root: Path
     src: Path
     title: str
     site: str
     smart: bool
-    """Whether quotes and dashes are made typographic."""
+    """Whether mdBook converts quotes and dashes to typographic ones."""
 
 
-def _hide_lines(body: str) -> str:
-    """Leave out the lines of Rust code that mdBook hides until the reader asks for them."""
-    kept: list[str] = []
-    for line, info in in_fences(body.split("\n")):
-        found = _HIDDEN.match(line) if info and "rust" in re.split(r"[,\s]+", info) else None
-        if found and found[2] == "#":
-            kept.append(f"{found[1]}#{found[3]}")
-        elif not (found and found[2] in ("", " ")):
-            kept.append(line)
-    return "\n".join(kept)
+def _drop_hidden_lines(body: str) -> str:
+    """Drop the lines of Rust code that mdBook hides by default."""
+    lines: list[str] = []
+    for line, info in lines_with_fence_info(body.split("\n")):
+        match = _HIDDEN.match(line) if info and "rust" in re.split(r"[,\s]+", info) else None
+        if match and match[2] == "#":
+            lines.append(f"{match[1]}#{match[3]}")
+        elif not (match and match[2] in ("", " ")):
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _heading_text(source: str, *, smart: bool) -> str:
-    """Return what an id is made of: the words of a heading, without pictures."""
+    """Return the text of a heading from which mdBook makes its id: without images."""
 
-    def shown(token: Token) -> str:
+    def token_text(token: Token) -> str:
         if token.type == "text" and smart:
-            # Typographic dashes are no part of an id; hyphens are.
+            # Ids contain hyphens but no typographic dashes.
             return re.sub("-{2,}", "", token.content)
-        kept = ("text", "text_special", "code_inline")
-        return "\n" if token.type == "softbreak" else token.content if token.type in kept else ""
+        if token.type == "softbreak":
+            return "\n"
+        return token.content if token.type in ("text", "text_special", "code_inline") else ""
 
-    return inline_text(split_attributes(source)[0], shown)
+    return text_of_inline(split_attributes(source)[0], token_text)
 
 
 def _dialect(*, smart: bool) -> Dialect:
     return Dialect(
         slugger=lambda _: MdBookSlugger(),
         split_id=split_attributes,
-        rewrite=_hide_lines,
+        rewrite=_drop_hidden_lines,
         slug_text=partial(_heading_text, smart=smart),
     )
 
@@ -91,12 +92,12 @@ def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
     """Return the heading of the summary and its chapters, in reading order.
 
     Raises:
-        UnreadableFile: a comment in it is never closed.
+        UnreadableFile: a comment is not closed.
     """
     heading: str | None = None
     part = ""
     chapters: list[Chapter] = []
-    above: list[tuple[int, str]] = []
+    ancestors: list[tuple[int, str]] = []
     for line in strip_markup(text, mdx=False).splitlines():
         if line.startswith("#"):
             words = strip_inline_markup(line.lstrip("#"))
@@ -104,41 +105,43 @@ def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
                 heading = words
             else:
                 part = words
-            above = []
-        elif found := _ITEM.match(line):
-            if found["bullet"] is None:
-                # A chapter without a number stands before or behind all parts.
-                part, above = "", []
-            depth = len(found["indent"].expandtabs(4))
-            above = [(d, t) for d, t in above if d < depth]
-            title = strip_inline_markup(found["title"])
-            path = posixpath.normpath(unquote(found["bracketed"] or found["bare"] or "") or ".")
-            outer = part or (above[0][1] if above else "")
+            ancestors = []
+        elif item := _ITEM.match(line):
+            if item["bullet"] is None:
+                # Prefix and suffix chapters belong to no part.
+                part, ancestors = "", []
+            depth = len(item["indent"].expandtabs(4))
+            ancestors = [(d, t) for d, t in ancestors if d < depth]
+            title = strip_inline_markup(item["title"])
+            path = posixpath.normpath(unquote(item["bracketed"] or item["bare"] or "") or ".")
+            outer = part or (ancestors[0][1] if ancestors else "")
             chapters.append(Chapter(title=title, path="" if path == "." else path, part=outer))
-            above.append((depth, title))
+            ancestors.append((depth, title))
     return heading, chapters
 
 
-def expand(text: str, file: Path, includes: Includes, stack: tuple[Path, ...] = ()) -> str:
-    """Put the included files in their places, as mdBook's `links` preprocessor does."""
+def expand_includes(text: str, file: Path, includes: Includes, stack: tuple[Path, ...] = ()) -> str:
+    """Insert included files, as mdBook's `links` preprocessor does."""
     stack = (*stack, file.resolve())
 
-    def replace(found: re.Match[str]) -> str:
-        if found[1]:
-            return found[1]
-        name, arguments = found[2], found[3].split()
+    def replace(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[1]
+        name, arguments = match[2], match[3].split()
         if name == "title":
             return ""
         if name not in ("include", "rustdoc_include", "playground", "playpen") or not arguments:
-            return found[0]
+            return match[0]
         target, _, span = arguments[0].partition(":")
         path = file.parent / target
 
-        def use(content: str) -> str:
-            chosen = _select(content.replace("\r\n", "\n"), span).rstrip("\n")
-            return expand(chosen, path, includes, stack) if name == "include" else chosen
+        def render(content: str) -> str:
+            selected = _select(content.replace("\r\n", "\n"), span).rstrip("\n")
+            return (
+                expand_includes(selected, path, includes, stack) if name == "include" else selected
+            )
 
-        content = includes.read(path, stack, use)
+        content = includes.read(path, stack, render)
         return f"```rust\n{content}\n```" if name.startswith("play") and content else content
 
     return _DIRECTIVE.sub(replace, text)
@@ -148,26 +151,26 @@ def _select(text: str, span: str) -> str:
     start, colon, end = span.partition(":")
     if not start or start.isdecimal():
         return select_lines(text, start, end.partition(":")[0] if colon else None)
-    return "\n".join(_anchored(text, start))
+    return "\n".join(_anchor_section(text, start))
 
 
-def _anchored(text: str, name: str) -> Iterator[str]:
+def _anchor_section(text: str, name: str) -> Iterator[str]:
     inside = False
     for line in text.split("\n"):
-        mark = _ANCHOR.search(line)
-        if mark and mark[2] == name:
-            if mark[1] and inside:
+        anchor = _ANCHOR.search(line)
+        if anchor and anchor[2] == name:
+            if anchor[1] and inside:
                 return
-            inside = inside or not mark[1]
-        elif inside and not mark:
+            inside = inside or not anchor[1]
+        elif inside and not anchor:
             yield line
 
 
-def page_path(path: str) -> str:
-    """Return the address of a chapter below the site: `README.md` is its folder's `index.html`."""
-    place = PurePosixPath(path)
-    name = "index" if place.stem.lower() == "readme" else place.stem
-    return quote(place.with_name(f"{name}.html").as_posix())
+def page_path(name: str) -> str:
+    """Return the URL path of a chapter below the site: `README.md` becomes `index.html`."""
+    path = PurePosixPath(name)
+    stem = "index" if path.stem.lower() == "readme" else path.stem
+    return quote(path.with_name(f"{stem}.html").as_posix())
 
 
 class MdBookFormat(BookFormat):
@@ -176,76 +179,76 @@ class MdBookFormat(BookFormat):
     kind = "mdbook"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
+        """Whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
         if not root.is_dir():
             return False
         return any((root / name).is_file() for name in (_CONFIG, _SUMMARY, f"src/{_SUMMARY}"))
 
     def book_folder(self, root: Path) -> Path:
-        """Return the folder of the book, be it the one above."""
-        return _home(root)
+        """Return the root folder of the book, which may be the parent of `root`."""
+        return _book_root(root)
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the configuration, the summary, its chapters, and every file they include."""
+        """List the configuration, the summary, its chapters and their included files."""
         options = IngestOptions()
-        layout = _layout(root, options)
+        layout = _read_layout(root, options)
         summary = layout.src / _SUMMARY
-        found = {path: _named(path, layout) for path in (layout.home / _CONFIG, summary)}
+        files = {path: _source_file(path, layout) for path in (layout.root / _CONFIG, summary)}
         for chapter in _chapters(layout, options)[1]:
             file = layout.src / chapter.path
             includes = _includes(layout, file, options)
-            found[file] = _named(file, layout)
+            files[file] = _source_file(file, layout)
             with skip_on_error(chapter.path, []):
-                _expanded(file, includes)
-            found |= {f.path: f for f in includes.seen.values() if f.path != file.resolve()}
-        return list(found.values())
+                _read_expanded(file, includes)
+            files |= {f.path: f for f in includes.seen.values() if f.path != file.resolve()}
+        return list(files.values())
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read the chapters of the summary; other files are no part of the book."""
+        """Read the chapters of the summary; other files are not part of the book."""
         skipped: list[SkippedFile] = []
-        layout = _layout(root, options, skipped)
+        layout = _read_layout(root, options, skipped)
         heading, chapters = _chapters(layout, options)
         pages: list[Page] = []
         for chapter in chapters:
-            source = _named(layout.src / chapter.path, layout).name
+            source = _source_file(layout.src / chapter.path, layout).name
             with skip_on_error(source, skipped):
                 pages.append(_page(chapter, source, layout, options, skipped))
         return Book(
-            title=layout.title or _own_title(heading) or layout.home.resolve().name,
+            title=layout.title or _summary_title(heading) or layout.root.resolve().name,
             kind=self.kind,
             pages=tuple(pages),
             skipped=tuple(skipped),
         )
 
 
-def _own_title(heading: str | None) -> str | None:
+def _summary_title(heading: str | None) -> str | None:
     return None if (heading or "").lower() in ("summary", "table of contents") else heading
 
 
 def _is_source(root: Path) -> bool:
-    """Whether the folder is the one with the chapters, not the one with the configuration."""
+    """Whether the folder has the chapters but not the configuration."""
     return (root / _SUMMARY).is_file() and not (root / _CONFIG).is_file()
 
 
-def _home(root: Path) -> Path:
-    # `src` stands for its book, as mdBook always lays one out.
-    named = root.resolve().name == "src" and _is_source(root)
-    return root.resolve().parent if named else root
+def _book_root(root: Path) -> Path:
+    # A `src` folder is part of the book in its parent.
+    is_src = root.resolve().name == "src" and _is_source(root)
+    return root.resolve().parent if is_src else root
 
 
-def _layout(
+def _read_layout(
     root: Path, options: IngestOptions, skipped: list[SkippedFile] | None = None
 ) -> _Layout:
-    home = _home(root)
-    config = _read_config(home, options)
+    book_root = _book_root(root)
+    config = _read_config(book_root, options)
     book = _table(config, "book")
-    src = home / (scalar(book.get("src")) or "src")
+    src = book_root / (scalar(book.get("src")) or "src")
     check_configured_folder(src, "src", _CONFIG)
     if _is_source(root) or not (src / _SUMMARY).is_file():
         src = root
     html = _table(_table(config, "output"), "html")
     return _Layout(
-        home=home,
+        root=book_root,
         src=src,
         title=scalar(book.get("title")),
         site=site_base_url(
@@ -255,8 +258,8 @@ def _layout(
     )
 
 
-def _read_config(home: Path, options: IngestOptions) -> dict[str, Any]:
-    path = home / _CONFIG
+def _read_config(root: Path, options: IngestOptions) -> dict[str, Any]:
+    path = root / _CONFIG
     if not path.is_file():
         return {}
     try:
@@ -266,14 +269,14 @@ def _read_config(home: Path, options: IngestOptions) -> dict[str, Any]:
 
 
 def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
-    found = data.get(name)
-    return found if isinstance(found, dict) else {}
+    table = data.get(name)
+    return table if isinstance(table, dict) else {}
 
 
 def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list[Chapter]]:
     summary = layout.src / _SUMMARY
     if not summary.is_file():
-        raise UnsupportedSource(f"{layout.home} has no {_SUMMARY}, so it is no mdBook.")
+        raise UnsupportedSource(f"{layout.root} has no {_SUMMARY}, so it is not an mdBook.")
     try:
         heading, chapters = parse_summary(read_text(SourceFile(summary, _SUMMARY), options))
     except UnreadableFile as error:
@@ -281,23 +284,25 @@ def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list
     return heading, unique_chapters(chapter for chapter in chapters if chapter.path)
 
 
-def _named(path: Path, layout: _Layout) -> SourceFile:
-    return SourceFile(path, Path(os.path.relpath(path, layout.home)).as_posix())
+def _source_file(path: Path, layout: _Layout) -> SourceFile:
+    return SourceFile(path, Path(os.path.relpath(path, layout.root)).as_posix())
 
 
 def _includes(layout: _Layout, file: Path, options: IngestOptions) -> Includes:
     return Includes(
-        page=_named(file, layout).name,
-        home=layout.home,
-        folders=(layout.home, layout.src),
+        page=_source_file(file, layout).name,
+        root=layout.root,
+        folders=(layout.root, layout.src),
         options=options,
     )
 
 
-def _expanded(file: Path, includes: Includes) -> str:
-    if refused := includes.refusal(file):
-        raise UnreadableFile(refused)
-    return expand(read_text(SourceFile(file, includes.page), includes.options), file, includes)
+def _read_expanded(file: Path, includes: Includes) -> str:
+    if reason := includes.why_refused(file):
+        raise UnreadableFile(reason)
+    return expand_includes(
+        read_text(SourceFile(file, includes.page), includes.options), file, includes
+    )
 
 
 def _page(
@@ -309,11 +314,11 @@ def _page(
 ) -> Page:
     file = layout.src / chapter.path
     includes = _includes(layout, file, options)
-    text = _expanded(file, includes)
+    text = _read_expanded(file, includes)
     parsed = parse_page(
         text, mdx=False, dialect=_dialect(smart=layout.smart), title=chapter.title or None
     )
-    skipped.extend(includes.notes)
+    skipped.extend(includes.skipped)
     return Page(
         source=source,
         title=chapter.title or parsed.heading or PurePosixPath(chapter.path).stem,

@@ -1,4 +1,4 @@
-"""What is not text in Markdown and MDX: front matter, comments, imports, tags."""
+"""Remove front matter, comments, imports and tags from Markdown and MDX."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ from citewell.text.sanitize import BRACES, RAW, TAG, unseen_ends
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
-# Bounded: what opens a thousand times and never closes must not be searched for each time.
+# Bounded, so that many unclosed backticks do not take quadratic time.
 CODE = (
     rf"{_FENCED}"
     r"|(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){1,5000}?(?<!`)(?P=tick)(?!`)"
@@ -32,9 +32,9 @@ _MARKUP = (
 )
 _ATTRIBUTES = rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?(?<!/)>"
 _RAW = rf"<(?P<rawname>{'|'.join(RAW)})\b{_ATTRIBUTES}.*?(?:</(?P=rawname)\s*>|\Z)"
-# What a listing or a figure is called is text of the page, though it stands in a tag.
-_CAPTION = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
-_DIVIDING = re.compile(
+# Captions are visible text, although they are attributes.
+_CAPTION_ATTRIBUTE = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
+_SEPARATING_TAG = re.compile(
     r"</?(?:br|hr|p|div|t[dhr]|li|[uo]l|d[ltd]|h[1-6]|pre|table|summary|details|figcaption"
     r"|option|section|TabItem)\b",
     re.I,
@@ -46,16 +46,16 @@ _MDX = re.compile(
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the front matter and the body, the body with its line numbers kept.
+    """Return the front matter and the body; the body keeps its line numbers.
 
     Raises:
         UnreadableFile: the front matter is not a YAML mapping.
     """
-    found = _FRONT_MATTER.match(text)
-    if not found:
+    match = _FRONT_MATTER.match(text)
+    if not match:
         return {}, text
     try:
-        data = load_small_yaml(found[1])
+        data = load_small_yaml(match[1])
     except TooManyValues as error:
         raise UnreadableFile(f"front matter cannot be read: {error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -63,20 +63,20 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
         raise UnreadableFile(f"front matter is not valid YAML (line {line})") from error
     if data is not None and not isinstance(data, dict):
         raise UnreadableFile("front matter is not a list of `name: value` lines")
-    return data or {}, "\n" * found[0].count("\n") + text[found.end() :]
+    return data or {}, "\n" * match[0].count("\n") + text[match.end() :]
 
 
 def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) -> str:
-    """Remove comments, imports and tags but keep the text inside them, and every line number.
+    """Remove comments, imports and tags; replacement the text inside tags, and all line numbers.
 
-    What readers of the page do not see, or see struck out, goes with its tags. `code` names the
-    characters, from and to, that are indented code and stay as they are.
+    Hidden and struck-out elements are removed with their text. `code` holds the (start, end)
+    offsets of indented code, which is not changed.
 
     Raises:
-        UnreadableFile: a comment is never closed, so what is text cannot be told.
+        UnreadableFile: a comment is not closed.
     """
 
-    def keep(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         if match["open"] is not None:
             line = text.count("\n", 0, match.start()) + 1
             raise UnreadableFile(f"the comment opened in line {line} is never closed")
@@ -84,51 +84,55 @@ def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) 
             return match[0]
         if match["comment"] is not None and _is_heading_id(text, match):
             return match[0]
-        shown = _shown(text, match) if match["tag"] is not None else ""
-        return shown + "\n" * (match[0].count("\n") - shown.count("\n"))
+        text_shown = _tag_text(text, match) if match["tag"] is not None else ""
+        return text_shown + "\n" * (match[0].count("\n") - text_shown.count("\n"))
 
-    found = [
+    markup = [
         match
         for match in (_MDX if mdx else _MD).finditer(text)
         if match["code"] is None and match["math"] is None and not _in_code(match.start(), code)
     ]
-    ends = unseen_ends(text, [match for match in found if match["tag"] is not None], jsx=mdx)
+    hidden_ends = unseen_ends(
+        text, [match for match in markup if match["tag"] is not None], jsx=mdx
+    )
     pieces: list[str] = []
     done = 0
-    for match in found:
+    for match in markup:
         if match.start() < done:
-            continue  # in what is not seen
-        end = ends.get(match.start())
+            continue  # inside a hidden element
+        end = hidden_ends.get(match.start())
         pieces.append(text[done : match.start()])
-        pieces.append(keep(match) if end is None else "\n" * text.count("\n", match.start(), end))
+        pieces.append(
+            replacement(match) if end is None else "\n" * text.count("\n", match.start(), end)
+        )
         done = max(match.end(), end or 0)
     return "".join((*pieces, text[done:]))
 
 
-def _in_code(place: int, code: Sequence[tuple[int, int]]) -> bool:
-    before = bisect_right(code, (place, sys.maxsize))
-    return bool(before) and place < code[before - 1][1]
+def _in_code(offset: int, code: Sequence[tuple[int, int]]) -> bool:
+    before = bisect_right(code, (offset, sys.maxsize))
+    return bool(before) and offset < code[before - 1][1]
 
 
-def _shown(text: str, tag: re.Match[str]) -> str:
-    """Return what a tag itself shows: a caption, or a space between cells that share a line."""
-    if caption := _CAPTION.search(tag[0]):
+def _tag_text(text: str, tag: re.Match[str]) -> str:
+    """Return the text that a tag contributes: a caption, or a space between cells."""
+    if caption := _CAPTION_ATTRIBUTE.search(tag[0]):
         return caption[2]
     before = text[tag.start() - 1 : tag.start()]
-    divides = _DIVIDING.match(tag[0]) and not before.isspace() and before not in ("", ">")
-    return " " if divides else ""
+    separates = _SEPARATING_TAG.match(tag[0]) and not before.isspace() and before not in ("", ">")
+    return " " if separates else ""
 
 
-def _inside_paragraph(text: str, place: int) -> bool:
-    """Whether `place` begins a line of running prose, where an `export` is only a word."""
-    blank = text.rfind("\n\n", 0, place)
-    before = text[blank + 2 if blank >= 0 else 0 : place].strip("\n")
+def _inside_paragraph(text: str, offset: int) -> bool:
+    """Whether the line at `offset` continues a paragraph, where `export` is only a word."""
+    blank = text.rfind("\n\n", 0, offset)
+    before = text[blank + 2 if blank >= 0 else 0 : offset].strip("\n")
     if before.startswith(("import ", "export ")):
         return False
     return bool(re.match(r"[\w*_\[(\"'“‘]", before[before.rfind("\n") + 1 :]))
 
 
 def _is_heading_id(text: str, comment: re.Match[str]) -> bool:
-    """Whether a comment is the id that its author gave to a heading: `## Title {/* #id */}`."""
+    """Whether a comment is an explicit heading id: `## Title {/* #id */}`."""
     line = text[text.rfind("\n", 0, comment.start()) + 1 : comment.start()]
     return line.startswith("#") and split_explicit_id(comment[0])[1] is not None

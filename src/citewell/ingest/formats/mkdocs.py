@@ -17,7 +17,7 @@ from citewell.ingest.formats.base import (
     site_base_url,
 )
 from citewell.ingest.formats.headings import TocSlugger, split_attributes
-from citewell.ingest.formats.includes import Includes, in_fences, select_lines
+from citewell.ingest.formats.includes import Includes, lines_with_fence_info, select_lines
 from citewell.ingest.formats.markdown import Dialect, markdown_files, parse_page, read_text
 from citewell.ingest.formats.navigation import Chapter, read_yaml, unique_chapters, walk_contents
 from citewell.ingest.formats.time_limit import skip_on_error
@@ -28,12 +28,12 @@ _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
 _ENDINGS = (".md", ".markdown", ".mdown", ".mkdn", ".mkd")
 _INDEX = ("index", "readme")
 _MAX_LEVEL = 40
-"""How deep admonitions and tabs may stand in each other; each level is read once more."""
-_UNFOLDED = re.compile(
+"""Limit on nested admonitions and tabs; each level is parsed again."""
+_INDENTED_BLOCK = re.compile(
     r"(?P<indent> *+)(?:(?:!!!|\?\?\?\+?)[ ]*+(?P<kind>[\w-]+)(?P<classes>[\w \t-]*+)"
     r"(?:\"(?P<title>[^\n]*)\")?|===[+!]?[ ]+\"(?P<tab>[^\n]*)\")$"
 )
-_SHORT_CODE = re.compile(
+_HEADING_HOOK = re.compile(
     r"^([ \t]*#{1,6})[ \t]+<!--[ \t]*[\w-]+:[\w-]+[ \t]+([^\s{}<>]+)[ \t]*-->[ \t]*$"
 )
 _SNIPPET = re.compile(
@@ -42,12 +42,12 @@ _SNIPPET = re.compile(
     r"|[ \t]*\n(?P<paths>(?:(?![ \t]*-+8<-)[^\n]*\n)*+)[ \t]*-+8<-+[ \t]*$)",
     re.M,
 )
-_MARK = re.compile(r"-+8<-+[ \t]+\[[ \t]*(start|end)[ \t]*:[ \t]*([\w-]+)[ \t]*\]")
+_SECTION_MARKER = re.compile(r"-+8<-+[ \t]+\[[ \t]*(start|end)[ \t]*:[ \t]*([\w-]+)[ \t]*\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Site:
-    home: Path
+    root: Path
     docs: Path
     title: str
     url: str
@@ -55,93 +55,94 @@ class _Site:
     nav: object
     snippets: tuple[Path, ...]
 
-    def address(self, path: str) -> str:
-        """Return the address of the page made from a file below the docs folder."""
-        place = PurePosixPath(path)
-        index = place.stem.lower() in _INDEX
+    def page_url(self, name: str) -> str:
+        """Return the URL of the page for a file below the docs folder."""
+        path = PurePosixPath(name)
+        index = path.stem.lower() in _INDEX
         if not self.folder_urls:
-            name = "index" if index else place.stem
-            return f"{self.url}/{quote(place.with_name(f'{name}.html').as_posix())}"
-        folder = (place.parent if index else place.with_suffix("")).as_posix()
+            stem = "index" if index else path.stem
+            return f"{self.url}/{quote(path.with_name(f'{stem}.html').as_posix())}"
+        folder = (path.parent if index else path.with_suffix("")).as_posix()
         return f"{self.url}/" if folder == "." else f"{self.url}/{quote(folder)}/"
 
 
-def unfold(body: str) -> str:
-    """Turn admonitions and tabs, whose text is indented, into containers and plain text."""
-    # Tabs count as four, and only what leads a line is looked at.
+def convert_indented_blocks(body: str) -> str:
+    """Convert indented admonitions and tabs to fenced containers and plain text."""
+    # Only leading tabs are expanded.
     lines = [
         re.sub(r"^[ \t]*\t", lambda lead: lead[0].expandtabs(4), line) for line in body.split("\n")
     ]
-    return "\n".join(_unfold(_named(lines)))
+    return "\n".join(_convert_blocks(_expand_heading_hooks(lines)))
 
 
-def _named(lines: list[str]) -> list[str]:
-    """Return headings with a title and an id where a hook fills them in: `## <!-- md:a b -->`."""
-    fenced = [info is not None for _, info in in_fences(lines)]
+def _expand_heading_hooks(lines: list[str]) -> list[str]:
+    """Add title and id to headings that a build hook fills in: `## <!-- md:a b -->`."""
+    fenced = [info is not None for _, info in lines_with_fence_info(lines)]
     return [
-        line if inside else _SHORT_CODE.sub(r"\1 \2 {#\2}", line)
+        line if inside else _HEADING_HOOK.sub(r"\1 \2 {#\2}", line)
         for line, inside in zip(lines, fenced, strict=True)
     ]
 
 
-def _unfold(lines: list[str], level: int = 0) -> list[str]:
+def _convert_blocks(lines: list[str], level: int = 0) -> list[str]:
     if level > _MAX_LEVEL:
         raise UnreadableFile("is nested too deeply to be read")
     result: list[str] = []
-    fenced = [info is not None for _, info in in_fences(lines)]
-    place = 0
-    while place < len(lines):
-        found = None if fenced[place] else _UNFOLDED.match(lines[place].rstrip())
-        place += 1
-        if not found:
-            result.append(lines[place - 1])
+    fenced = [info is not None for _, info in lines_with_fence_info(lines)]
+    index = 0
+    while index < len(lines):
+        start = None if fenced[index] else _INDENTED_BLOCK.match(lines[index].rstrip())
+        index += 1
+        if not start:
+            result.append(lines[index - 1])
             continue
-        depth = len(found["indent"]) + 4
-        start = place
-        while place < len(lines) and (
-            not lines[place].strip() or lines[place].startswith(" " * depth)
+        depth = len(start["indent"]) + 4
+        inner: list[str] = []
+        while index < len(lines) and (
+            not lines[index].strip() or lines[index].startswith(" " * depth)
         ):
-            place += 1
-        result += _opened(found, _unfold([line[depth:] for line in lines[start:place]], level + 1))
+            inner.append(lines[index][depth:])
+            index += 1
+        result += _to_container(start, _convert_blocks(inner, level + 1))
     return result
 
 
-def _opened(found: re.Match[str], inner: list[str]) -> list[str]:
-    if found["tab"] is not None:
-        shown = ["", found["tab"], "", *inner, ""]
+def _to_container(start: re.Match[str], inner: list[str]) -> list[str]:
+    if start["tab"] is not None:
+        lines = ["", start["tab"], "", *inner, ""]
     else:
-        marks = (re.match(r" *(:{3,})", line) for line in inner)
-        colons = ":" * max((len(mark[1]) + 1 for mark in marks if mark), default=3)
-        title = f" {found['title']}" if found["title"] else ""
-        shown = ["", f"{colons}{found['kind']}{title}", *inner, colons, ""]
-    return [f"{found['indent']}{line}" if line else "" for line in shown]
+        fences = (re.match(r" *(:{3,})", line) for line in inner)
+        colons = ":" * max((len(fence[1]) + 1 for fence in fences if fence), default=3)
+        title = f" {start['title']}" if start["title"] else ""
+        lines = ["", f"{colons}{start['kind']}{title}", *inner, colons, ""]
+    return [f"{start['indent']}{line}" if line else "" for line in lines]
 
 
-_DIALECT = Dialect(slugger=TocSlugger, split_id=split_attributes, rewrite=unfold)
+_DIALECT = Dialect(slugger=TocSlugger, split_id=split_attributes, rewrite=convert_indented_blocks)
 
 
-def expand(
+def expand_snippets(
     text: str, includes: Includes, bases: tuple[Path, ...], stack: tuple[Path, ...] = ()
 ) -> str:
-    """Put snippets in their places, as the extension `pymdownx.snippets` does."""
+    """Insert snippets, as the extension `pymdownx.snippets` does."""
 
-    def replace(found: re.Match[str]) -> str:
-        if found["escape"]:
-            return found[0].replace(";", "", 1)
-        paths = [found["path"]] if found["path"] else found["paths"].split("\n")
+    def replace(match: re.Match[str]) -> str:
+        if match["escape"]:
+            return match[0].replace(";", "", 1)
+        paths = [match["path"]] if match["path"] else match["paths"].split("\n")
         texts = [load(path.strip().lstrip(";")) for path in paths if path.strip()]
-        return "\n".join(found["indent"] + line for line in "\n".join(texts).split("\n"))
+        return "\n".join(match["indent"] + line for line in "\n".join(texts).split("\n"))
 
     def load(reference: str) -> str:
         name, _, span = reference.partition(":")
-        tried = [base / name for base in bases]
-        path = next((p for p in tried if p.is_file()), tried[0])
+        candidates = [base / name for base in bases]
+        path = next((p for p in candidates if p.is_file()), candidates[0])
 
-        def use(content: str) -> str:
-            chosen = _select(content.replace("\r\n", "\n"), span).rstrip("\n")
-            return expand(chosen, includes, bases, (*stack, path.resolve()))
+        def render(content: str) -> str:
+            selected = _select(content.replace("\r\n", "\n"), span).rstrip("\n")
+            return expand_snippets(selected, includes, bases, (*stack, path.resolve()))
 
-        return includes.read(path, stack, use)
+        return includes.read(path, stack, render)
 
     return _SNIPPET.sub(replace, text)
 
@@ -149,18 +150,18 @@ def expand(
 def _select(text: str, span: str) -> str:
     start, colon, end = span.partition(":")
     if start and not start.isdecimal():
-        text = "\n".join(_marked(text, start))
+        text = "\n".join(_snippet_section(text, start))
     elif span:
         text = select_lines(text, start, end if colon else None)
-    return "\n".join(line for line in text.split("\n") if not _MARK.search(line))
+    return "\n".join(line for line in text.split("\n") if not _SECTION_MARKER.search(line))
 
 
-def _marked(text: str, name: str) -> Iterator[str]:
+def _snippet_section(text: str, name: str) -> Iterator[str]:
     inside = False
     for line in text.split("\n"):
-        mark = _MARK.search(line)
-        if mark and mark[2] == name:
-            inside = mark[1] == "start"
+        marker = _SECTION_MARKER.search(line)
+        if marker and marker[2] == name:
+            inside = marker[1] == "start"
         elif inside:
             yield line
 
@@ -171,24 +172,24 @@ class MkDocsFormat(BookFormat):
     kind = "mkdocs"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is a `mkdocs.yml`."""
+        """Whether there is a `mkdocs.yml`."""
         return root.is_dir() and any((root / name).is_file() for name in _CONFIGS)
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the configuration, the pages, and the snippets they draw in."""
+        """List the configuration, the pages and their snippets."""
         options = IngestOptions()
         site = _site(root, options)
-        found = {root / name: SourceFile(root / name, name) for name in _CONFIGS}
+        files = {root / name: SourceFile(root / name, name) for name in _CONFIGS}
         for file in _pages(site):
             includes = _includes(site, file)
-            found[file.path] = SourceFile(file.path, includes.page)
+            files[file.path] = SourceFile(file.path, includes.page)
             with skip_on_error(includes.page, []):
-                expand(read_text(file, options), includes, site.snippets)
-            found |= includes.seen
-        return [file for path, file in found.items() if path.name not in _CONFIGS or path.is_file()]
+                expand_snippets(read_text(file, options), includes, site.snippets)
+            files |= includes.seen
+        return [file for path, file in files.items() if path.name not in _CONFIGS or path.is_file()]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read the pages of the navigation, then those it does not name."""
+        """Read the pages in the order of the navigation, then all others."""
         skipped: list[SkippedFile] = []
         site = _site(root, options, skipped)
         files = {file.name: file for file in _pages(site, skipped)}
@@ -202,7 +203,7 @@ class MkDocsFormat(BookFormat):
             includes = _includes(site, file, options)
             with skip_on_error(includes.page, skipped):
                 pages.append(_page(chapter, file, site, includes))
-                skipped.extend(includes.notes)
+                skipped.extend(includes.skipped)
         return Book(title=site.title, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
 
 
@@ -214,7 +215,7 @@ def _site(root: Path, options: IngestOptions, skipped: list[SkippedFile] | None 
     name = path.name if path else _CONFIGS[0]
     check_configured_folder(docs, "docs_dir", name)
     return _Site(
-        home=root,
+        root=root,
         docs=docs if docs.is_dir() else root,
         title=scalar(config.get("site_name")) or root.resolve().name,
         url=site_base_url(
@@ -227,32 +228,34 @@ def _site(root: Path, options: IngestOptions, skipped: list[SkippedFile] | None 
 
 
 def _snippet_folders(root: Path, extensions: object) -> list[Path]:
-    listed = extensions if isinstance(extensions, list) else [extensions]
-    options = (item.get("pymdownx.snippets") for item in listed if isinstance(item, dict))
-    named = next((found.get("base_path") for found in options if isinstance(found, dict)), None)
-    names = map(scalar, named if isinstance(named, list) else [named])
+    items = extensions if isinstance(extensions, list) else [extensions]
+    options = (item.get("pymdownx.snippets") for item in items if isinstance(item, dict))
+    base_path = next((o.get("base_path") for o in options if isinstance(o, dict)), None)
+    names = map(scalar, base_path if isinstance(base_path, list) else [base_path])
     return [root / name for name in names if name]
 
 
 def _pages(site: _Site, skipped: list[SkippedFile] | None = None) -> list[SourceFile]:
-    """List the pages in the order they have without a navigation: a folder's index comes first."""
-    found = list(markdown_files(site.docs, skipped, endings=_ENDINGS, private=(".",)))
-    folders = {folder: n for n, folder in enumerate(dict.fromkeys(f.path.parent for f in found))}
+    """List the pages in MkDocs' default order: the index of a folder comes first."""
+    files = list(markdown_files(site.docs, skipped, endings=_ENDINGS, private=(".",)))
+    folders = {folder: n for n, folder in enumerate(dict.fromkeys(f.path.parent for f in files))}
     return sorted(
-        found,
+        files,
         key=lambda f: (folders[f.path.parent], f.path.stem.lower() not in _INDEX, f.path.name),
     )
 
 
 def _chapters(site: _Site, files: Iterable[str]) -> list[Chapter]:
-    named = walk_contents(site.nav, _split_entry)
+    listed = walk_contents(site.nav, _split_entry)
     others = (
         Chapter(
-            title="", path=name, part=_label(PurePosixPath(name).parts[0]) if "/" in name else ""
+            title="",
+            path=name,
+            part=_title_from_name(PurePosixPath(name).parts[0]) if "/" in name else "",
         )
         for name in files
     )
-    return unique_chapters([*named, *others])
+    return unique_chapters([*listed, *others])
 
 
 def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
@@ -262,35 +265,35 @@ def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
         return
     for title, target in entry.items():
         if isinstance(target, str):
-            # Links to other sites, and to anything that is not a page, have no text of their own.
+            # Skip links to other sites and to files that are not pages.
             if target.endswith(_ENDINGS) and "://" not in target:
                 yield scalar(title), os.path.normpath(target), None
         else:
             yield scalar(title), None, target
 
 
-def _label(folder: str) -> str:
+def _title_from_name(folder: str) -> str:
     words = folder.replace("-", " ").replace("_", " ")
     return words.capitalize() if words == words.lower() else words
 
 
 def _includes(site: _Site, file: SourceFile, options: IngestOptions | None = None) -> Includes:
     return Includes(
-        page=Path(os.path.relpath(file.path, site.home)).as_posix(),
-        home=site.home,
-        folders=(site.home, site.docs),
+        page=Path(os.path.relpath(file.path, site.root)).as_posix(),
+        root=site.root,
+        folders=(site.root, site.docs),
         options=options or IngestOptions(),
     )
 
 
 def _page(chapter: Chapter, file: SourceFile, site: _Site, includes: Includes) -> Page:
-    text = expand(read_text(file, includes.options), includes, site.snippets)
+    text = expand_snippets(read_text(file, includes.options), includes, site.snippets)
     parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
-    named = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
+    title = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
     return Page(
         source=includes.page,
-        title=named or _label(PurePosixPath(file.name).stem),
+        title=title or _title_from_name(PurePosixPath(file.name).stem),
         part=chapter.part,
-        url=site.address(file.name),
+        url=site.page_url(file.name),
         sections=parsed.sections,
     )

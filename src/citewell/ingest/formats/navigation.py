@@ -1,4 +1,4 @@
-"""Tables of contents: which pages there are, in which order, in which part."""
+"""Navigation files: the pages of a book, their order and their parts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from citewell.ingest.formats.yaml_data import load_yaml
 from citewell.options import IngestOptions
 
 MAX_ENTRIES = 100_000
-"""A few lines of YAML can stand for billions by pointing at each other."""
+"""Limit against YAML aliases that expand to billions of entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """One line of the contents: a page and its place."""
+    """A page in the navigation."""
 
     title: str
     path: str
-    """Of its file, as the contents name it; empty for one that is not written yet."""
+    """The path of its file in the navigation; empty for a chapter not yet written."""
     part: str
-    """The outermost part or chapter it stands in."""
+    """The outermost part or chapter that contains it."""
 
 
-Split = Callable[[object], Iterable[tuple[str, str | None, object]]]
-"""Returns the titles, paths and what stands below them of one entry."""
+SplitEntry = Callable[[object], Iterable[tuple[str, str | None, object]]]
+"""Splits an entry into (title, path, nested entries)."""
 
 
 class _DataLoader(yaml.SafeLoader):
-    """Reads data and nothing else: a tag that would run code, or is unknown, gives nothing."""
+    """Loads plain data; custom tags are ignored."""
 
 
 def _ignore(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:
-    # `!ENV [NAME, default]` says what holds where the variable is not set.
+    # `!ENV [NAME, default]` evaluates to its default: the environment is not read.
     if isinstance(node, yaml.SequenceNode) and node.value:
         return loader.construct_object(node.value[-1], deep=True)
     return None
@@ -62,25 +62,25 @@ def read_yaml(path: Path, options: IngestOptions) -> Any:
         raise UnreadableFile(f"{path} {error}.") from error
 
 
-def walk_contents(entries: object, split: Split) -> Iterator[Chapter]:
-    """Yield the pages of nested contents in reading order; `split` understands one entry."""
-    waiting: list[tuple[object, str]] = [(entries, "")]
+def walk_contents(entries: object, split: SplitEntry) -> Iterator[Chapter]:
+    """Yield the pages of a nested navigation in reading order."""
+    stack: list[tuple[object, str]] = [(entries, "")]
     visited = 0
-    while waiting and visited < MAX_ENTRIES and len(waiting) < MAX_ENTRIES:
+    while stack and visited < MAX_ENTRIES and len(stack) < MAX_ENTRIES:
         visited += 1
-        entry, part = waiting.pop()
+        entry, part = stack.pop()
         if isinstance(entry, list):
-            waiting.extend((item, part) for item in reversed(entry))
+            stack.extend((item, part) for item in reversed(entry))
             continue
-        for title, path, below in split(entry):
+        for title, path, nested in split(entry):
             if path is not None:
                 yield Chapter(title=title, path=path, part=part)
-            if below is not None:
-                waiting.append((below, part or title))
+            if nested is not None:
+                stack.append((nested, part or title))
 
 
 def unique_chapters(chapters: Iterable[Chapter]) -> list[Chapter]:
-    """Keep the first of those that name the same file: a page is read once."""
+    """Drop chapters whose file occurs earlier."""
     first: dict[str, Chapter] = {}
     for chapter in chapters:
         first.setdefault(chapter.path, chapter)

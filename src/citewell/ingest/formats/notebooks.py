@@ -1,4 +1,4 @@
-"""Jupyter Book, and plain folders of notebooks."""
+"""Jupyter Books, and plain folders of notebooks."""
 
 import os
 import re
@@ -10,9 +10,9 @@ import yaml
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.base import BookFormat, SourceFile, site_base_url, skip_linked_folders
+from citewell.ingest.formats.base import BookFormat, SourceFile, site_base_url, walk_folder
 from citewell.ingest.formats.markdown import read_text
-from citewell.ingest.formats.sphinx.toctree import Place, join_docname, matches
+from citewell.ingest.formats.sphinx.toctree import TocEntry, join_docname, matches
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import load_small_yaml, scalar
 from citewell.options import IngestOptions
@@ -33,53 +33,51 @@ class NotebooksFormat(BookFormat):
     kind = "notebooks"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is a Jupyter Book's table of contents, or any notebook."""
+        """Whether there is a Jupyter Book's table of contents, or any notebook."""
         return (root / _TOC).is_file() or next(_notebooks(root), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the pages, the files they take in, and the files that decide the order."""
-        from citewell.ingest.formats.sphinx.book import included_files  # the two share MyST
+        """List the configuration, the pages and their included files."""
+        from citewell.ingest.formats.sphinx.book import included_files  # imports docutils
 
         config = (SourceFile(root / name, name) for name in (_TOC, _CONFIG))
-        pages = list(_listed(root))
-        found = {file.name: file for file in pages}
+        pages = list(_listed_files(root))
+        files = {file.name: file for file in pages}
         for file in pages:
-            found |= {f.name: f for f in included_files(root, file.path) if f.name not in found}
-        return [*(f for f in config if f.path.is_file()), *(found[name] for name in sorted(found))]
+            files |= {f.name: f for f in included_files(root, file.path) if f.name not in files}
+        return [*(f for f in config if f.path.is_file()), *(files[name] for name in sorted(files))]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every page that the table of contents names, or every notebook."""
+        """Read every page in the table of contents, or every notebook without one."""
         skipped: list[SkippedFile] = []
-        config = _yaml(root / _CONFIG, options, skipped)
+        config = _read_yaml(root / _CONFIG, options, skipped)
         contents = read_contents(root, options, skipped)
         sources = _sources(root, contents, options, skipped)
-        given = options.site_url or _base_url(config)
-        url = site_base_url(given, "baseurl", _CONFIG, skipped)
-        # docutils is wanted by these formats alone.
-        from citewell.ingest.formats.sphinx.book import broken_references, names_of
+        base_url = options.site_url or _base_url(config)
+        url = site_base_url(base_url, "baseurl", _CONFIG, skipped)
+        from citewell.ingest.formats.sphinx.book import broken_references, collect_targets
 
-        names = names_of(sources)
-        pages = tuple(_pages(sources, contents, names, url, skipped))
+        targets = collect_targets(sources)
+        pages = tuple(_pages(sources, contents, targets, url, skipped))
         return Book(
             title=scalar(config.get("title")) or root.resolve().stem,
             kind=self.kind,
             pages=pages,
             skipped=tuple(skipped),
-            broken_links=broken_references(names, sources),
+            broken_links=broken_references(targets, sources),
         )
 
 
 def _base_url(config: dict[str, Any]) -> str:
-    for section in ("html", "sphinx"):
-        found = config.get(section)
-        inner = found.get("config") if isinstance(found, dict) and section == "sphinx" else found
-        url = inner.get("baseurl") or inner.get("html_baseurl") if isinstance(inner, dict) else None
+    sphinx = config.get("sphinx")
+    for table in (config.get("html"), sphinx.get("config") if isinstance(sphinx, dict) else None):
+        url = table.get("baseurl") or table.get("html_baseurl") if isinstance(table, dict) else None
         if isinstance(url, str):
             return url
     return ""
 
 
-def _yaml(file: Path, options: IngestOptions, skipped: list[SkippedFile]) -> dict[str, Any]:
+def _read_yaml(file: Path, options: IngestOptions, skipped: list[SkippedFile]) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
@@ -90,43 +88,43 @@ def _yaml(file: Path, options: IngestOptions, skipped: list[SkippedFile]) -> dic
     except (yaml.YAMLError, ValueError, RecursionError):
         skipped.append(SkippedFile(source=file.name, reason="is not valid YAML"))
         return {}
-    # The first form of the table of contents was a list.
+    # In old versions, the table of contents was a list.
     return {"chapters": data} if isinstance(data, list) else data if isinstance(data, dict) else {}
 
 
-def read_contents(root: Path, options: IngestOptions, skipped: list[SkippedFile]) -> list[Place]:
+def read_contents(root: Path, options: IngestOptions, skipped: list[SkippedFile]) -> list[TocEntry]:
     """Return the pages in reading order; without a table of contents, by name."""
-    toc = _yaml(root / _TOC, options, skipped) if root.is_dir() else {}
+    toc = _read_yaml(root / _TOC, options, skipped) if root.is_dir() else {}
     if not toc:
-        return [Place(docname=_docname(file.name)) for file in _notebooks(root, skipped)]
-    known = [_docname(file.name) for file in _documents(root)]
-    found: dict[str, Place] = {}
-    for place in _walk(toc, "", known, depth=0):
-        found.setdefault(place.docname, place)
-    return list(found.values())
+        return [TocEntry(docname=_docname(file.name)) for file in _notebooks(root, skipped)]
+    docnames = [_docname(file.name) for file in _documents(root)]
+    entries: dict[str, TocEntry] = {}
+    for entry in _walk(toc, "", docnames, depth=0):
+        entries.setdefault(entry.docname, entry)
+    return list(entries.values())
 
 
-def _walk(node: object, part: str, known: list[str], depth: int) -> Iterator[Place]:
-    """Read one level of the table: parts hold chapters, chapters hold sections."""
-    if not isinstance(node, dict) or depth > len(known) + 4:
+def _walk(node: object, part: str, docnames: list[str], depth: int) -> Iterator[TocEntry]:
+    """Yield the entries of a table of contents: parts hold chapters, chapters hold sections."""
+    if not isinstance(node, dict) or depth > len(docnames) + 4:
         return
     name = node.get("root") or node.get("file")
     if isinstance(name, str) and name:
         end = next((s for s in _SUFFIXES if name.endswith(s)), "")
         title = scalar(node.get("title"))
-        yield Place(docname=join_docname("", name.removesuffix(end)), part=part, title=title)
+        yield TocEntry(docname=join_docname("", name.removesuffix(end)), part=part, title=title)
     elif isinstance(pattern := node.get("glob"), str):
-        listed = (name for name in sorted(known, key=_natural) if matches(name, [pattern]))
-        yield from (Place(docname=name, part=part) for name in listed)
+        names = (name for name in sorted(docnames, key=_natural_key) if matches(name, [pattern]))
+        yield from (TocEntry(docname=name, part=part) for name in names)
     caption = node.get("caption") or node.get("part") or node.get("header")
-    below = scalar(caption) or part
+    inner_part = scalar(caption) or part
     for key in _CHILDREN:
         children = node.get(key)
         for child in children if isinstance(children, list) else []:
-            yield from _walk(child, below, known, depth + 1)
+            yield from _walk(child, inner_part, docnames, depth + 1)
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
+def _natural_key(name: str) -> list[tuple[int, int, str]]:
     """Sort `S2` before `S10`."""
     parts = re.split(r"(\d+)", name.lower())
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p]
@@ -137,41 +135,29 @@ def _docname(name: str) -> str:
 
 
 def _documents(root: Path, skipped: list[SkippedFile] | None = None) -> Iterator[SourceFile]:
-    """Walk a folder for notebooks and text, in natural order; links are not followed."""
-
-    def report(error: OSError) -> None:
-        if skipped is not None:
-            where = os.path.relpath(error.filename, root)
-            skipped.append(SkippedFile(source=where, reason=f"cannot be opened: {error.strerror}"))
-
+    """Yield the notebooks and text files of a folder in natural order; skip linked folders."""
     if root.is_file():
         yield SourceFile(root, root.name)
         return
-    found: list[SourceFile] = []
-    for folder, folders, names in os.walk(root, onerror=report):
-        if skipped is not None:
-            skipped += skip_linked_folders(Path(folder), folders, root)
-        folders[:] = [f for f in folders if not f.startswith((".", "_")) and f != "node_modules"]
-        paths = (Path(folder) / name for name in names if not name.startswith("."))
-        found += [
-            SourceFile(path, path.relative_to(root).as_posix())
-            for path in paths
-            if path.name.endswith(_SUFFIXES)
-        ]
-    yield from sorted(found, key=lambda file: (_natural(file.name), file.name))
+    files = [
+        file
+        for file in walk_folder(root, skipped)
+        if file.name.endswith(_SUFFIXES) and not file.path.name.startswith(".")
+    ]
+    yield from sorted(files, key=lambda file: (_natural_key(file.name), file.name))
 
 
 def _notebooks(root: Path, skipped: list[SkippedFile] | None = None) -> Iterator[SourceFile]:
     return (file for file in _documents(root, skipped) if file.name.endswith(".ipynb"))
 
 
-def _listed(root: Path) -> Iterator[SourceFile]:
-    for place in read_contents(root, IngestOptions(), []):
-        yield from _file(root, place.docname)
+def _listed_files(root: Path) -> Iterator[SourceFile]:
+    for entry in read_contents(root, IngestOptions(), []):
+        yield from _find_file(root, entry.docname)
 
 
-def _file(root: Path, docname: str) -> Iterator[SourceFile]:
-    """Yield the file of a document, if there is one inside the book."""
+def _find_file(root: Path, docname: str) -> Iterator[SourceFile]:
+    """Yield the file of a document if it exists."""
     if root.is_file():
         yield SourceFile(root, root.name)
         return
@@ -183,37 +169,36 @@ def _file(root: Path, docname: str) -> Iterator[SourceFile]:
 
 
 def _sources(
-    root: Path, contents: list[Place], options: IngestOptions, skipped: list[SkippedFile]
+    root: Path, contents: list[TocEntry], options: IngestOptions, skipped: list[SkippedFile]
 ) -> "dict[str, Source]":
-    # docutils is wanted by these formats alone.
     from citewell.ingest.formats.sphinx.book import read_source
     from citewell.ingest.formats.sphinx.include_context import IncludeContext
 
-    found: dict[str, Source] = {}
-    for place in contents:
-        file = next(_file(root, place.docname), None)
+    sources: dict[str, Source] = {}
+    for entry in contents:
+        file = next(_find_file(root, entry.docname), None)
         if file is None:
             reason = f"named in {_TOC}, but there is no such file"
-            skipped.append(SkippedFile(source=place.docname, reason=reason))
+            skipped.append(SkippedFile(source=entry.docname, reason=reason))
             continue
-        top = root if root.is_dir() else root.parent
-        around = IncludeContext(root=top, page=file.path, options=options)
+        folder = root if root.is_dir() else root.parent
+        context = IncludeContext(root=folder, page=file.path, options=options)
         with skip_on_error(file.name, skipped):
             text = read_text(file, options)
-            found[place.docname] = read_source(file, place.docname, text, around)
-    return found
+            sources[entry.docname] = read_source(file, entry.docname, text, context)
+    return sources
 
 
 def _pages(
     sources: "dict[str, Source]",
-    contents: list[Place],
-    names: "ReferenceTargets",
+    contents: list[TocEntry],
+    targets: "ReferenceTargets",
     url: str,
     skipped: list[SkippedFile],
 ) -> Iterator[Page]:
-    from citewell.ingest.formats.sphinx.book import render_page  # docutils, as above
+    from citewell.ingest.formats.sphinx.book import render_page
 
-    for place in contents:
-        if place.docname in sources:
-            address = f"{url}/{place.docname}.html"
-            yield from render_page(sources[place.docname], place, names, address, skipped)
+    for entry in contents:
+        if entry.docname in sources:
+            page_url = f"{url}/{entry.docname}.html"
+            yield from render_page(sources[entry.docname], entry, targets, page_url, skipped)

@@ -10,7 +10,7 @@ from citewell.ingest.formats.pdf import document
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.options import IngestOptions
 
-_READ = {epub.ENDING: epub.read_epub, document.ENDING: document.read_pdf}
+_READERS = {epub.ENDING: epub.read_epub, document.ENDING: document.read_pdf}
 
 
 class VolumesFormat(BookFormat):
@@ -19,20 +19,20 @@ class VolumesFormat(BookFormat):
     kind = "shelf"
 
     def matches(self, root: Path) -> bool:
-        """Return whether there is a PDF or an EPUB below the folder."""
-        return root.is_dir() and next(walk_files(root, tuple(_READ)), None) is not None
+        """Whether the folder contains a PDF or EPUB file."""
+        return root.is_dir() and next(walk_files(root, tuple(_READERS)), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the files."""
-        return list(walk_files(root, tuple(_READ)))
+        """List the PDF and EPUB files."""
+        return list(walk_files(root, tuple(_READERS)))
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every file; its title is the part that its pages stand in."""
+        """Read every file; its title becomes the part of its pages."""
         pages: list[Page] = []
         skipped: list[SkippedFile] = []
-        for file in walk_files(root, tuple(_READ), skipped):
+        for file in walk_files(root, tuple(_READERS), skipped):
             with skip_on_error(file.name, skipped):
-                book = _READ[file.path.suffix.lower()](file, options)
+                book = _READERS[file.path.suffix.lower()](file, options)
                 pages += (_in_volume(page, book.title) for page in book.pages)
                 skipped += book.skipped
         return Book(

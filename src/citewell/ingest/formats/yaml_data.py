@@ -1,4 +1,4 @@
-"""Plain data from files that strangers wrote: YAML in measure, and the text of single values."""
+"""Load YAML from untrusted files with limits, and convert scalars to text."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -7,22 +7,22 @@ from typing import Any
 import yaml
 
 MAX_NODES = 100_000
-"""A few lines of YAML can stand for billions of values by pointing at each other."""
+"""Limit against YAML aliases that expand to billions of values."""
 
 
 class TooManyValues(yaml.YAMLError):
-    """A document that stands for more values than anybody writes."""
+    """A document expands to more than `MAX_NODES` values."""
 
 
 def load_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
-    """Return what a YAML document says, as plain data.
+    """Load a YAML document as plain data.
 
-    Values that point at each other share their memory: who walks through them has to count.
+    Aliases share memory and are not expanded: callers that walk the data must limit their steps.
 
     Raises:
-        yaml.YAMLError: it is not YAML.
-        TooManyValues: it puts too many values together.
-        ValueError: one of its values is not what it looks like.
+        yaml.YAMLError: the text is not YAML.
+        TooManyValues: merge keys expand to too many values.
+        ValueError: a scalar is invalid, such as a date.
     """
     reader = loader(text)
     try:
@@ -36,34 +36,34 @@ def load_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any
 
 
 def load_small_yaml(text: str) -> Any:
-    """Return what a document says that can be no larger than it looks.
+    """Load a document whose expanded size, aliases included, is limited.
 
     Raises:
-        yaml.YAMLError: it is not YAML.
-        TooManyValues: it stands for more than it says.
-        ValueError: one of its values is not what it looks like.
+        yaml.YAMLError: the text is not YAML.
+        TooManyValues: aliases expand to too many values.
+        ValueError: a scalar is invalid, such as a date.
     """
     node = yaml.compose(text, Loader=yaml.SafeLoader)
-    if node is not None and _size(node, {}) > MAX_NODES:
-        raise TooManyValues(f"it stands for more than {MAX_NODES:,} values")
+    if node is not None and _expanded_size(node, {}) > MAX_NODES:
+        raise TooManyValues(f"it expands to more than {MAX_NODES:,} values")
     return load_yaml(text)
 
 
 def _check_merges(top: yaml.Node) -> None:
-    """Make sure that no `<<` copies too much: a copy takes memory, an alias takes none."""
-    known: dict[int, int] = {}
-    waiting, seen = [top], {id(top)}
-    while waiting:
-        node = waiting.pop()
+    """Check the size of merge keys (`<<`): unlike aliases, they copy values."""
+    sizes: dict[int, int] = {}
+    stack, seen = [top], {id(top)}
+    while stack:
+        node = stack.pop()
         merges = isinstance(node, yaml.MappingNode) and any(
             key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value
         )
-        if merges and _size(node, known) > MAX_NODES:
-            raise TooManyValues(f"it stands for more than {MAX_NODES:,} values")
+        if merges and _expanded_size(node, sizes) > MAX_NODES:
+            raise TooManyValues(f"it expands to more than {MAX_NODES:,} values")
         for child in _children(node):
             if id(child) not in seen:
                 seen.add(id(child))
-                waiting.append(child)
+                stack.append(child)
 
 
 def _children(node: yaml.Node) -> Iterator[yaml.Node]:
@@ -71,15 +71,15 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
         yield from part if isinstance(part, tuple) else (part,)
 
 
-def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """Return how many values a node stands for, each alias counted as what it points at."""
-    if id(node) not in known:
-        known[id(node)] = MAX_NODES + 1  # what holds itself never ends
-        size = 1 + sum(_size(child, known) for child in _children(node))
-        known[id(node)] = min(size, MAX_NODES + 1)
-    return known[id(node)]
+def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Return the number of values of a node with all aliases expanded."""
+    if id(node) not in sizes:
+        sizes[id(node)] = MAX_NODES + 1  # a node that contains itself is infinite
+        size = 1 + sum(_expanded_size(child, sizes) for child in _children(node))
+        sizes[id(node)] = min(size, MAX_NODES + 1)
+    return sizes[id(node)]
 
 
 def scalar(value: object) -> str:
-    """Return the text of a single value; empty for lists, tables, and what is missing."""
+    """Return a scalar as text; empty for lists, mappings and missing values."""
     return str(value) if isinstance(value, str | int | float | date) else ""

@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript module exports, worked out without running it."""
+"""Evaluate the exports of a JavaScript or TypeScript module without executing it."""
 
 import json
 from collections.abc import Iterator
@@ -24,41 +24,52 @@ from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
 _TSX = Language(tree_sitter_typescript.language_tsx())
-_ENDINGS = ("", ".js", ".ts", ".json", ".mjs", ".cjs", ".mts", ".cts", "/index.js", "/index.ts")
+_RESOLVE_SUFFIXES = (
+    "",
+    ".js",
+    ".ts",
+    ".json",
+    ".mjs",
+    ".cjs",
+    ".mts",
+    ".cts",
+    "/index.js",
+    "/index.ts",
+)
 MAX_STEPS = 200_000
-"""Expressions looked at for one module; more is a program, not a configuration."""
+"""Limit on evaluated expressions for one module."""
 MAX_MODULES = 50
 
 
 @dataclass(slots=True, kw_only=True)
-class Modules:
-    """The modules that were opened to work out one of them."""
+class ModuleLoader:
+    """Loads a module and the modules that it imports."""
 
-    top: Path
-    """Nothing outside is opened."""
+    root: Path
+    """Modules outside this folder are not loaded."""
     options: IngestOptions
     loaded: dict[Path, dict[str, object]] = field(default_factory=dict)
     steps: int = 0
 
     def count(self, steps: int) -> None:
-        """Count steps.
+        """Count evaluated expressions.
 
         Raises:
-            UnreadableFile: there were too many.
+            UnreadableFile: there are too many.
         """
         self.steps += steps
         if self.steps > MAX_STEPS:
-            raise UnreadableFile("takes too long to work out")
+            raise UnreadableFile("takes too long to evaluate")
 
     def find(self, file: Path, name: str) -> Path | None:
-        """Return the file that a module means by a relative name."""
-        start = (file.parent / name).resolve()
-        places = (Path(f"{start}{ending}") for ending in _ENDINGS)
-        found = next((place for place in places if place.is_file()), None)
-        return found if found and is_allowed_path(found, self.top) else None
+        """Resolve a relative import of a module."""
+        base = (file.parent / name).resolve()
+        paths = (Path(f"{base}{suffix}") for suffix in _RESOLVE_SUFFIXES)
+        path = next((path for path in paths if path.is_file()), None)
+        return path if path and is_allowed_path(path, self.root) else None
 
     def exports(self, file: Path) -> dict[str, object]:
-        """Return what a module exports, by name; what it exports as a whole is its `default`."""
+        """Return the exports of a module by name; `module.exports` is its `default`."""
         if file in self.loaded or len(self.loaded) >= MAX_MODULES:
             return self.loaded.get(file, {})
         self.loaded[file] = {}
@@ -69,27 +80,27 @@ class Modules:
             except (ValueError, RecursionError) as error:
                 raise UnreadableFile(f"is not valid JSON ({error})") from error
         else:
-            self.loaded[file] = _exports(_parse(text), Scope(self, file))
+            self.loaded[file] = _module_exports(_parse(text), Scope(self, file))
         return self.loaded[file]
 
     def load(self, file: Path, name: str) -> dict[str, object]:
-        """Return what the module named from `file` exports; one of a package, nothing."""
-        found = self.find(file, name) if name.startswith(".") else None
+        """Return the exports of a module imported by `file`; empty for packages."""
+        path = self.find(file, name) if name.startswith(".") else None
         try:
-            return self.exports(found) if found else {}
+            return self.exports(path) if path else {}
         except UnreadableFile:
             return {}
 
 
-def read_module(file: Path, top: Path, options: IngestOptions) -> object:
-    """Return what a module exports as plain data, with `UNKNOWN` where it would have to be run.
+def read_module(file: Path, root: Path, options: IngestOptions) -> object:
+    """Return the default export of a module as plain data, with `UNKNOWN` for computed values.
 
-    A function that is exported, as configurations may be, is asked for its result.
+    An exported function is called, because a configuration may be one.
 
     Raises:
         UnreadableFile: the file cannot be read, is nested too deeply, or computes too much.
     """
-    modules = Modules(top=top, options=options)
+    modules = ModuleLoader(root=root, options=options)
     try:
         value = modules.exports(file.resolve()).get("default", UNKNOWN)
         return call(value, []) if isinstance(value, Function) else value
@@ -100,16 +111,16 @@ def read_module(file: Path, top: Path, options: IngestOptions) -> object:
 def find_object(
     file: Path, keys: frozenset[str], options: IngestOptions
 ) -> dict[str, object] | None:
-    """Return the first object written in a module that has two of the keys, wherever it stands.
+    """Return the first object literal in a module that has at least two of the keys.
 
     Raises:
         UnreadableFile: the file cannot be read, is nested too deeply, or computes too much.
     """
-    scope = Scope(Modules(top=file.parent, options=options), file)
+    scope = Scope(ModuleLoader(root=file.parent, options=options), file)
     try:
         root = _parse(read_text(SourceFile(file, file.name), options))
         declare(root, scope)
-        for node in _objects(root):
+        for node in _object_nodes(root):
             value = evaluate(node, scope)
             if isinstance(value, dict) and len(keys & value.keys()) > 1:
                 return value
@@ -122,21 +133,21 @@ def _parse(text: str) -> Node:
     return Parser(_TSX).parse(text.encode("utf-8", "replace")).root_node
 
 
-def _objects(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+def _object_nodes(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
         if node.type == "object":
             yield node
-        waiting.extend(reversed(node.named_children))
+        stack.extend(reversed(node.named_children))
 
 
-def _exports(root: Node, scope: Scope) -> dict[str, object]:
+def _module_exports(root: Node, scope: Scope) -> dict[str, object]:
     exported: dict[str, object] = {}
     declare(root, scope)
     for statement in root.named_children:
         if statement.type == "export_statement":
-            exported |= _exported(statement, scope)
+            exported |= _exports_of_statement(statement, scope)
         elif statement.type == "expression_statement" and statement.named_children:
             assignment = statement.named_children[0]
             left = assignment.child_by_field_name("left")
@@ -153,7 +164,7 @@ def _exports(root: Node, scope: Scope) -> dict[str, object]:
     return exported
 
 
-def _exported(statement: Node, scope: Scope) -> dict[str, object]:
+def _exports_of_statement(statement: Node, scope: Scope) -> dict[str, object]:
     value = statement.child_by_field_name("value")
     declaration = statement.child_by_field_name("declaration")
     default = any(child.type == "default" for child in statement.children)
@@ -165,11 +176,11 @@ def _exported(statement: Node, scope: Scope) -> dict[str, object]:
         names = [child.child_by_field_name("name") for child in declaration.named_children]
         names += [declaration.child_by_field_name("name")]
         return {text_of(name): scope.look_up(text_of(name)) for name in names if name}
-    found: dict[str, object] = {}
+    exported: dict[str, object] = {}
     for clause in statement.named_children:
         for specifier in clause.named_children if clause.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             alias = specifier.child_by_field_name("alias")
             if name:
-                found[text_of(alias or name)] = scope.look_up(text_of(name))
-    return found
+                exported[text_of(alias or name)] = scope.look_up(text_of(name))
+    return exported

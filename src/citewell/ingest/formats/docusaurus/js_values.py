@@ -1,4 +1,4 @@
-"""Expressions of JavaScript and TypeScript, as far as their value stands in the text."""
+"""Evaluate JavaScript and TypeScript expressions statically."""
 
 import os.path
 import re
@@ -15,7 +15,7 @@ from citewell.ingest.formats.yaml_data import scalar
 
 
 class Unknown(Enum):
-    """What only running the module would tell."""
+    """The type of `UNKNOWN`, a value that only execution would determine."""
 
     UNKNOWN = "unknown"
 
@@ -24,50 +24,50 @@ UNKNOWN: Final = Unknown.UNKNOWN
 
 
 class Loader(Protocol):
-    """Opens the modules that a module asks for."""
+    """Loads imported modules."""
 
     def count(self, steps: int) -> None:
-        """Count steps; too many are refused."""
+        """Count evaluated expressions; raise an error if there are too many."""
         ...
 
     def find(self, file: Path, name: str) -> Path | None:
-        """Return the file that a module means by a relative name."""
+        """Resolve a relative import of a module."""
         ...
 
     def load(self, file: Path, name: str) -> Mapping[str, object]:
-        """Return what the module named from `file` exports."""
+        """Return the exports of a module imported by `file`."""
         ...
 
 
 @dataclass(slots=True)
 class Scope:
-    """The names that an expression may use; each is worked out when it is first asked for."""
+    """The names visible to an expression, evaluated lazily."""
 
     modules: Loader
     file: Path
-    above: "Scope | None" = None
-    waiting: dict[str, Callable[[], object]] = field(default_factory=dict)
+    outer: "Scope | None" = None
+    pending: dict[str, Callable[[], object]] = field(default_factory=dict)
     values: dict[str, object] = field(default_factory=dict)
 
     def look_up(self, name: str) -> object:
-        """Return what a name stands for."""
+        """Return the value of a name."""
         if name in self.values:
             return self.values[name]
-        if name in self.waiting:
-            # A name that needs itself cannot be worked out.
+        if name in self.pending:
+            # Guards against a definition that refers to itself.
             self.values[name] = UNKNOWN
-            self.values[name] = self.waiting[name]()
+            self.values[name] = self.pending[name]()
             return self.values[name]
-        return self.above.look_up(name) if self.above else UNKNOWN
+        return self.outer.look_up(name) if self.outer else UNKNOWN
 
     def inner(self) -> "Scope":
-        """Open the scope of a function."""
+        """Return a new scope inside this one."""
         return Scope(self.modules, self.file, self)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the module: an expression with holes."""
+    """A function of the module."""
 
     parameters: tuple[Node, ...]
     body: Node
@@ -80,28 +80,28 @@ def text_of(node: Node) -> str:
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
-_KNOWN: dict[str, object] = {
+_GLOBAL_VALUES: dict[str, object] = {
     "undefined": None,
     "process": {"env": {"NODE_ENV": "production"}},
 }
-"""What the module finds when a site is built: variables of the environment are not set."""
+"""Global values as in a production build, without environment variables."""
 
 
 def evaluate(node: Node, scope: Scope) -> object:
-    """Return the value of an expression, or `UNKNOWN` where the module would have to be run.
+    """Return the value of an expression, or `UNKNOWN` if it cannot be evaluated statically.
 
     Raises:
         UnreadableFile: the module computes too much.
     """
-    visit = _VISITS.get(node.type)
-    value = visit(node, scope) if visit else UNKNOWN
-    # A few lines can double a list or a text until it fills the memory.
+    evaluator = _EVALUATORS.get(node.type)
+    value = evaluator(node, scope) if evaluator else UNKNOWN
+    # Large values count more: a few lines can double a list or string until memory is full.
     scope.modules.count(1 + (len(value) // 8 if isinstance(value, str | list) else 0))
     return value
 
 
 def declare(block: Node, scope: Scope) -> None:
-    """Make the names known that the statements of a block declare."""
+    """Add the declarations of a block to the scope."""
     for statement in block.named_children:
         inner = statement
         if statement.type == "export_statement":
@@ -110,29 +110,29 @@ def declare(block: Node, scope: Scope) -> None:
             _declare_imports(inner, scope)
         elif inner.type.endswith("function_declaration"):
             if name := inner.child_by_field_name("name"):
-                scope.waiting[text_of(name)] = _later(function, inner, scope)
+                scope.pending[text_of(name)] = _deferred(function, inner, scope)
         elif inner.type in ("lexical_declaration", "variable_declaration"):
             for declarator in inner.named_children:
                 name = declarator.child_by_field_name("name")
                 value = declarator.child_by_field_name("value")
                 if name and value:
-                    _bind(name, _later(evaluate, value, scope), scope)
+                    _bind(name, _deferred(evaluate, value, scope), scope)
 
 
 def call(function: Function, arguments: Sequence[object]) -> object:
-    """Return what a function returns for the arguments."""
+    """Return the result of calling a function."""
     scope = function.scope.inner()
-    for place, parameter in enumerate(function.parameters):
+    for index, parameter in enumerate(function.parameters):
         pattern = parameter.child_by_field_name("pattern") or parameter
         default = parameter.child_by_field_name("value")
-        given = arguments[place] if place < len(arguments) else None
-        if given is None and default:
-            _bind(pattern, _later(evaluate, default, scope), scope)
+        argument = arguments[index] if index < len(arguments) else None
+        if argument is None and default:
+            _bind(pattern, _deferred(evaluate, default, scope), scope)
         else:
-            _bind(pattern, lambda given=given: given, scope)  # type: ignore[misc]
+            _bind(pattern, lambda argument=argument: argument, scope)  # type: ignore[misc]
     if function.body.type != "statement_block":
         return evaluate(function.body, scope)
-    return _returned(function.body, scope)
+    return _return_value(function.body, scope)
 
 
 def function(node: Node, scope: Scope) -> Function:
@@ -144,18 +144,20 @@ def function(node: Node, scope: Scope) -> Function:
     return Function(tuple(parameters), body or node, scope)
 
 
-def _later(work: Callable[[Node, Scope], object], node: Node, scope: Scope) -> Callable[[], object]:
+def _deferred(
+    work: Callable[[Node, Scope], object], node: Node, scope: Scope
+) -> Callable[[], object]:
     return lambda: work(node, scope)
 
 
 def _bind(pattern: Node, value: Callable[[], object], scope: Scope) -> None:
     if pattern.type != "object_pattern":
-        scope.waiting[text_of(pattern)] = value
+        scope.pending[text_of(pattern)] = value
         return
     for part in pattern.named_children:
         key = part.child_by_field_name("key") or part.child_by_field_name("left") or part
         name = part.child_by_field_name("value") or key
-        scope.waiting[text_of(name)] = lambda key=key: _member(value(), text_of(key))  # type: ignore[misc]
+        scope.pending[text_of(name)] = lambda key=key: _member(value(), text_of(key))  # type: ignore[misc]
 
 
 def _declare_imports(statement: Node, scope: Scope) -> None:
@@ -171,46 +173,46 @@ def _declare_imports(statement: Node, scope: Scope) -> None:
     for clause in (c for c in statement.named_children if c.type == "import_clause"):
         for part in clause.named_children:
             if part.type == "identifier":
-                scope.waiting[text_of(part)] = lambda: load("default")
+                scope.pending[text_of(part)] = lambda: load("default")
             elif part.type == "namespace_import":
-                scope.waiting[text_of(part.named_children[0])] = lambda: load(None)
+                scope.pending[text_of(part.named_children[0])] = lambda: load(None)
             for specifier in part.named_children if part.type == "named_imports" else ():
                 key = specifier.child_by_field_name("name")
                 alias = specifier.child_by_field_name("alias") or key
                 if key and alias:
-                    scope.waiting[text_of(alias)] = lambda key=key: load(text_of(key))  # type: ignore[misc]
+                    scope.pending[text_of(alias)] = lambda key=key: load(text_of(key))  # type: ignore[misc]
 
 
-def _returned(block: Node, scope: Scope) -> object:
+def _return_value(block: Node, scope: Scope) -> object:
     declare(block, scope)
     for statement in block.named_children:
         if statement.type == "return_statement":
             values = [c for c in statement.named_children if c.type != "comment"]
             return evaluate(values[0], scope) if values else None
         if statement.type in ("if_statement", "switch_statement", "for_statement"):
-            # Which way it goes is not followed.
+            # Control flow is not evaluated.
             return UNKNOWN
     return None
 
 
 def _string(node: Node, scope: Scope) -> object:
-    made = ""
+    text = ""
     for part in node.named_children:
         if part.type == "escape_sequence":
-            made += _unescape(text_of(part))
+            text += _unescape(text_of(part))
         elif part.type == "template_substitution":
             value = evaluate(part.named_children[0], scope) if part.named_children else UNKNOWN
             if isinstance(value, bool) or not isinstance(value, str | int | float):
                 return UNKNOWN
-            made += str(value)
+            text += str(value)
         else:
-            made += text_of(part)
-    return made
+            text += text_of(part)
+    return text
 
 
 def _unescape(escape: str) -> str:
-    if found := re.fullmatch(r"\\(?:u\{?|x)([0-9a-fA-F]{1,6})\}?", escape):
-        return chr(min(int(found[1], 16), sys.maxunicode))
+    if code := re.fullmatch(r"\\(?:u\{?|x)([0-9a-fA-F]{1,6})\}?", escape):
+        return chr(min(int(code[1], 16), sys.maxunicode))
     return _ESCAPES.get(escape[1:], escape[1:])
 
 
@@ -223,31 +225,31 @@ def _number(node: Node, _: Scope) -> object:
 
 
 def _array(node: Node, scope: Scope) -> object:
-    made: list[object] = []
+    items: list[object] = []
     for part in node.named_children:
         if part.type == "spread_element":
-            value = evaluate(part.named_children[0], scope)
-            made += value if isinstance(value, list) else [UNKNOWN]
+            spread = evaluate(part.named_children[0], scope)
+            items += spread if isinstance(spread, list) else [UNKNOWN]
         elif part.type != "comment":
-            made.append(evaluate(part, scope))
-    return made
+            items.append(evaluate(part, scope))
+    return items
 
 
 def _object(node: Node, scope: Scope) -> object:
-    made: dict[str, object] = {}
+    result: dict[str, object] = {}
     for part in node.named_children:
         if part.type == "pair":
             key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
             if key and value:
-                made[_key(key, scope)] = evaluate(value, scope)
+                result[_key(key, scope)] = evaluate(value, scope)
         elif part.type == "shorthand_property_identifier":
-            made[text_of(part)] = scope.look_up(text_of(part))
+            result[text_of(part)] = scope.look_up(text_of(part))
         elif part.type == "spread_element":
             spread = evaluate(part.named_children[0], scope)
-            made |= spread if isinstance(spread, dict) else {}
+            result |= spread if isinstance(spread, dict) else {}
         elif part.type == "method_definition" and (name := part.child_by_field_name("name")):
-            made[text_of(name)] = function(part, scope)
-    return made
+            result[text_of(name)] = function(part, scope)
+    return result
 
 
 def _key(node: Node, scope: Scope) -> str:
@@ -260,8 +262,8 @@ def _identifier(node: Node, scope: Scope) -> object:
     name = text_of(node)
     if name == "__dirname":
         return str(scope.file.parent)
-    found = scope.look_up(name)
-    return _KNOWN.get(name, UNKNOWN) if found is UNKNOWN else found
+    value = scope.look_up(name)
+    return _GLOBAL_VALUES.get(name, UNKNOWN) if value is UNKNOWN else value
 
 
 def _member(value: object, name: str) -> object:
@@ -284,7 +286,7 @@ def _subscript(node: Node, scope: Scope) -> object:
     return _member(evaluate(owner, scope), scalar(evaluate(index, scope)))
 
 
-def _inside(node: Node, scope: Scope) -> object:
+def _unwrapped(node: Node, scope: Scope) -> object:
     inner = next((child for child in node.named_children if child.type != "comment"), None)
     return evaluate(inner, scope) if inner else UNKNOWN
 
@@ -306,7 +308,7 @@ def _binary(node: Node, scope: Scope) -> object:
         for name in ("left", "right")
     )
     if operator in ("||", "??"):
-        # What cannot be known is most often a variable of the environment, with its default.
+        # An unknown left side is usually an environment variable, which may be unset.
         missing = left is None or left is UNKNOWN or (operator == "||" and not left)
         return right if missing else left
     if left is UNKNOWN or right is UNKNOWN:
@@ -334,14 +336,14 @@ def _unary(node: Node, scope: Scope) -> object:
 
 def _call(node: Node, scope: Scope) -> object:
     callee = node.child_by_field_name("function")
-    written = node.child_by_field_name("arguments")
-    if not callee or not written:
+    argument_list = node.child_by_field_name("arguments")
+    if not callee or not argument_list:
         return UNKNOWN
-    arguments = _array(written, scope)
+    arguments = _array(argument_list, scope)
     assert isinstance(arguments, list)
     name = text_of(callee)
-    if known := _GLOBALS.get(name):
-        return known(arguments, scope)
+    if builtin := _GLOBAL_FUNCTIONS.get(name):
+        return builtin(arguments, scope)
     if callee.type == "member_expression":
         owner = callee.child_by_field_name("object")
         method = callee.child_by_field_name("property")
@@ -355,7 +357,7 @@ def _call(node: Node, scope: Scope) -> object:
 def _list_method(values: list[object], method: str, arguments: list[object]) -> object:
     first = arguments[0] if arguments else None
     if method in ("map", "flatMap", "filter") and isinstance(first, Function):
-        results = [call(first, [value, place]) for place, value in enumerate(values)]
+        results = [call(first, [value, index]) for index, value in enumerate(values)]
         if method == "filter":
             return [v for v, keep in zip(values, results, strict=True) if keep]
         return results if method == "map" else _flat(results)
@@ -399,7 +401,7 @@ def _keys(arguments: list[object], _: Scope) -> object:
     return list(arguments[0]) if arguments and isinstance(arguments[0], dict) else UNKNOWN
 
 
-_GLOBALS: dict[str, Callable[[list[object], Scope], object]] = {
+_GLOBAL_FUNCTIONS: dict[str, Callable[[list[object], Scope], object]] = {
     "require": _require,
     "require.resolve": _require_resolve,
     "path.resolve": _join,
@@ -407,7 +409,7 @@ _GLOBALS: dict[str, Callable[[list[object], Scope], object]] = {
     "Object.entries": _entries,
     "Object.keys": _keys,
 }
-_VISITS: dict[str, Callable[[Node, Scope], object]] = {
+_EVALUATORS: dict[str, Callable[[Node, Scope], object]] = {
     "string": _string,
     "template_string": _string,
     "number": _number,
@@ -420,11 +422,11 @@ _VISITS: dict[str, Callable[[Node, Scope], object]] = {
     "identifier": _identifier,
     "member_expression": _member_expression,
     "subscript_expression": _subscript,
-    "parenthesized_expression": _inside,
-    "as_expression": _inside,
-    "satisfies_expression": _inside,
-    "non_null_expression": _inside,
-    "await_expression": _inside,
+    "parenthesized_expression": _unwrapped,
+    "as_expression": _unwrapped,
+    "satisfies_expression": _unwrapped,
+    "non_null_expression": _unwrapped,
+    "await_expression": _unwrapped,
     "ternary_expression": _ternary,
     "binary_expression": _binary,
     "unary_expression": _unary,

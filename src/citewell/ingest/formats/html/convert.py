@@ -1,11 +1,12 @@
-"""HTML to the sections and Markdown blocks that every reader gives."""
+"""Convert HTML to sections of Markdown blocks."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from citewell.domain import Block, Section
-from citewell.ingest.formats.html.inline import MATH, Inline
+from citewell.ingest.formats.html.inline import MATH, InlineRenderer
 from citewell.ingest.formats.html.tree import Element, class_attribute, tag_name, text_of
 from citewell.ingest.formats.markdown_writer import write_table
 from citewell.text.plain_text import strip_inline_markup
@@ -19,7 +20,7 @@ BLOCKS = frozenset(
         " tbody td tfoot th thead tr ul caption h1 h2 h3 h4 h5 h6",
     )
 )
-_KINDS = re.findall(
+_ADMONITION_KINDS = re.findall(
     r"\S+",
     "note tip info warning danger caution important hint attention error seealso success question"
     " example abstract todo failure bug quote secondary primary",
@@ -44,7 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class ParsedHtml:
-    """What one page of HTML says."""
+    """The content of an HTML page."""
 
     title: str
     sections: tuple[Section, ...]
@@ -53,26 +54,27 @@ class ParsedHtml:
 def read_sections(
     content: Element, *, title: str, base: str, certain: bool = False, single: bool = True
 ) -> ParsedHtml:
-    """Turn a page's content into sections.
+    """Split a page's content into sections.
 
-    A `certain` title stands above them whatever the page's own heading says; a page that is not
-    `single` holds several chapters, and its first heading is one of them.
+    A `certain` title takes precedence over the page's first heading. A page that is not `single`
+    contains several chapters, and its first heading is one of them.
     """
-    items = list(_Flow(Inline(base)).top(content))
-    own = _own_heading(items) if single else None
-    name = own.text if own and not certain else title
-    trail: list[tuple[int, str]] = []
+    items = list(_BlockRenderer(InlineRenderer(base)).items_of(content))
+    page_heading = _page_heading(items) if single else None
+    name = page_heading.text if page_heading and not certain else title
+    open_headings: list[tuple[int, str]] = []
     sections: list[tuple[tuple[str, ...], str, list[Block]]] = [((), "", [])]
     for item in items:
         if isinstance(item, Block):
             sections[-1][2].append(item)
             continue
-        if item is own:
-            trail, anchor = [], ""
+        if item is page_heading:
+            open_headings, anchor = [], ""
         else:
-            trail = [(n, h) for n, h in trail if n < item.level] + [(item.level, item.text)]
+            open_headings = [(n, h) for n, h in open_headings if n < item.level]
+            open_headings.append((item.level, item.text))
             anchor = item.anchor
-        sections.append((tuple(h for _, h in trail), anchor, []))
+        sections.append((tuple(h for _, h in open_headings), anchor, []))
     return ParsedHtml(
         title=name,
         sections=tuple(
@@ -83,20 +85,20 @@ def read_sections(
     )
 
 
-def _own_heading(items: list[Block | Heading]) -> Heading | None:
+def _page_heading(items: list[Block | Heading]) -> Heading | None:
     headings = [item for item in items if isinstance(item, Heading)]
     if first := next((h for h in headings if h.level == 1), None):
         return first
-    # A chapter of an EPUB often starts at the second level.
-    alone = bool(headings) and items[0] is headings[0]
-    higher = alone and all(h.level > headings[0].level for h in headings[1:])
-    return headings[0] if higher else None
+    # The first heading of an EPUB chapter is often of the second level.
+    starts_page = bool(headings) and items[0] is headings[0]
+    highest = starts_page and all(h.level > headings[0].level for h in headings[1:])
+    return headings[0] if highest else None
 
 
-class _Flow:
-    """Walks down the elements of a page and gives its blocks and headings in order."""
+class _BlockRenderer:
+    """Renders the elements of a page as blocks and headings."""
 
-    def __init__(self, inline: Inline) -> None:
+    def __init__(self, inline: InlineRenderer) -> None:
         self._inline = inline
         self._writers: dict[str, Callable[[Element], Iterator[Block | Heading]]] = {
             "pre": self._code,
@@ -112,8 +114,8 @@ class _Flow:
             **dict.fromkeys(_HEADINGS, self._heading),
         }
 
-    def top(self, element: Element) -> Iterator[Block | Heading]:
-        """Yield everything in an element."""
+    def items_of(self, element: Element) -> Iterator[Block | Heading]:
+        """Yield the blocks and headings in an element."""
         pending = [self._inline.text(element.text)]
         for child in element:
             if self._is_block(child):
@@ -126,10 +128,10 @@ class _Flow:
         yield from self._paragraph(pending)
 
     def blocks(self, element: Element) -> list[Block]:
-        """Return everything in an element, its headings as strong words."""
+        """Return the blocks in an element, with headings as strong text."""
         return [
             item if isinstance(item, Block) else Block(kind="prose", text=f"**{item.text}**")
-            for item in self.top(element)
+            for item in self.items_of(element)
         ]
 
     def _is_block(self, element: Element) -> bool:
@@ -144,19 +146,19 @@ class _Flow:
         writer = self._writers.get(tag_name(element))
         if _ADMONITION.search(class_attribute(element)) and tag_name(element) not in _HEADINGS:
             writer = self._admonition
-        return (writer or self.top)(element)
+        return (writer or self.items_of)(element)
 
     def _paragraph(self, pending: list[str]) -> Iterator[Block]:
         if text := self._inline.paragraph("".join(pending)):
             yield Block(kind="prose", text=text)
 
     def _heading(self, element: Element) -> Iterator[Heading]:
-        words = strip_inline_markup(
+        text = strip_inline_markup(
             self._inline.line(self._inline.inside(element)).replace("\n", " ")
         )
-        if words:
+        if text:
             level = _HEADINGS[tag_name(element)]
-            yield Heading(level, words, heading_id(element))
+            yield Heading(level, text, heading_id(element))
 
     def _code(self, element: Element) -> Iterator[Block]:
         for newline in list(element.iter("br")):
@@ -179,33 +181,36 @@ class _Flow:
             yield Block(kind="math", text=f"$$\n{element.text}\n$$")
 
     def _quote(self, element: Element) -> Iterator[Block]:
-        if text := joined(self.blocks(element)):
+        if text := join_blocks(self.blocks(element)):
             quoted = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
             yield Block(kind="quote", text=quoted)
 
     def _admonition(self, element: Element) -> Iterator[Block]:
         names = class_attribute(element)
-        kind = next((k for k in _KINDS if re.search(rf"(?:^|[\s-]){k}(?=[\s_-]|$)", names)), "note")
+        kind = next(
+            (k for k in _ADMONITION_KINDS if re.search(rf"(?:^|[\s-]){k}(?=[\s_-]|$)", names)),
+            "note",
+        )
         kind = "note" if kind in ("secondary", "primary") else kind
         title = ""
-        named = [e for e in element.iterdescendants() if _TITLE.search(class_attribute(e))]
+        titles = [e for e in element.iterdescendants() if _TITLE.search(class_attribute(e))]
         if tag_name(element) == "details":
-            named = [e for e in element if tag_name(e) == "summary"]
-        for heading in named[:1]:
+            titles = [e for e in element if tag_name(e) == "summary"]
+        for heading in titles[:1]:
             title = text_of(heading)
             tail = heading.tail
             heading.clear()
             heading.tail = tail
-        if text := joined(self.blocks(element)):
+        if text := join_blocks(self.blocks(element)):
             inner = max((len(run) for run in re.findall("^:{3,}", text, re.M)), default=2)
             fence = ":" * (inner + 1)
-            own = title and title.lower() != kind
-            label = f"[{re.sub(r'[][]', '', title)}]" if own else ""
+            has_title = title and title.lower() != kind
+            label = f"[{re.sub(r'[][]', '', title)}]" if has_title else ""
             yield Block(kind="admonition", text=f"{fence}{kind}{label}\n\n{text}\n\n{fence}")
 
     def _table(self, element: Element) -> Iterator[Block | Heading]:
-        if is_layout(element, BLOCKS):
-            yield from self.top(element)
+        if is_layout(element):
+            yield from self.items_of(element)
             return
         for caption in element.iter("caption"):
             yield from self._paragraph([self._inline.inside(caption)])
@@ -214,15 +219,15 @@ class _Flow:
             yield Block(kind="table", text=text)
 
     def _list(self, element: Element) -> Iterator[Block]:
-        number = _whole(element.get("start"), 1)
+        number = _parse_int(element.get("start"), 1)
         ordered = tag_name(element) == "ol"
         items: list[str] = []
         for child in element:
             tag = tag_name(child)
             if tag in ("ul", "ol") and items:
-                items[-1] += "\n" + _indented(joined(list(self._list(child))), 2)
-            elif text := joined(self.blocks(child), tight=True) if tag else "":
-                number = _whole(child.get("value"), number)
+                items[-1] += "\n" + _indented(join_blocks(list(self._list(child))), 2)
+            elif text := join_blocks(self.blocks(child), tight=True) if tag else "":
+                number = _parse_int(child.get("value"), number)
                 mark = f"{number}. " if ordered else "- "
                 items.append(mark + _indented(text, len(mark)).lstrip(" "))
                 number += 1
@@ -230,13 +235,13 @@ class _Flow:
             yield Block(kind="list", text="\n".join(items))
 
     def _definitions(self, element: Element) -> Iterator[Block | Heading]:
-        parts = [e for e in element.iter("dt", "dd") if _owner(e) is element]
+        parts = [e for e in element.iter("dt", "dd") if _parent_list(e) is element]
         if any(self._is_long(part) for part in parts):
             for part in parts:
                 if tag_name(part) == "dt":
-                    yield from self._strong(part)
+                    yield from self._strong_paragraph(part)
                 else:
-                    yield from self.top(part)
+                    yield from self.items_of(part)
             return
         items: list[str] = []
         for part in parts:
@@ -249,11 +254,11 @@ class _Flow:
             yield Block(kind="list", text="\n".join(items))
 
     def _caption(self, element: Element) -> Iterator[Block | Heading]:
-        for item in self.top(element):
+        for item in self.items_of(element):
             prose = isinstance(item, Block) and item.kind == "prose"
             yield Block(kind="caption", text=item.text) if prose else item
 
-    def _strong(self, element: Element) -> Iterator[Block]:
+    def _strong_paragraph(self, element: Element) -> Iterator[Block]:
         if text := self._inline.line(self._inline.inside(element)).replace("\n", " "):
             yield Block(kind="prose", text=text if "**" in text else f"**{text}**")
 
@@ -263,38 +268,32 @@ class _Flow:
 
 
 def heading_id(heading: Element) -> str:
-    """Return the id that leads to a heading: its own, one inside, or the enclosing section's."""
+    """Return the id of a heading: its own, one inside, or that of its section or anchor."""
     for element in heading.iter():
-        if found := element.get("id") or (
-            element.get("name") if tag_name(element) == "a" else None
-        ):
-            return found
-    above = heading.getparent()
-    while above is not None and tag_name(above) in (
-        "header",
-        "hgroup",
-        "div",
-        "section",
-        "article",
-    ):
-        first = next((e for e in above.iter(*_HEADINGS)), None)
+        name = element.get("name") if tag_name(element) == "a" else None
+        if anchor := element.get("id") or name:
+            return anchor
+    containers = ("header", "hgroup", "div", "section", "article")
+    parent = heading.getparent()
+    while parent is not None and tag_name(parent) in containers:
+        first = next((e for e in parent.iter(*_HEADINGS)), None)
         if first is not heading:
             break
-        if found := above.get("id"):
-            return found
-        above = above.getparent()
-    before = heading.getprevious()
-    if before is not None and tag_name(before) in ("a", "span") and not text_of(before):
-        return before.get("id") or before.get("name") or ""
+        if anchor := parent.get("id"):
+            return anchor
+        parent = parent.getparent()
+    previous = heading.getprevious()
+    if previous is not None and tag_name(previous) in ("a", "span") and not text_of(previous):
+        return previous.get("id") or previous.get("name") or ""
     return ""
 
 
-def joined(blocks: list[Block], *, tight: bool = False) -> str:
-    """Join blocks into one text; in a `tight` list, a list follows its announcement directly."""
+def join_blocks(blocks: list[Block], *, tight: bool = False) -> str:
+    """Join blocks; `tight` puts no blank line before a nested list."""
     text = ""
     for block in blocks:
-        glue = "\n" if tight and block.kind == "list" else "\n\n"
-        text += (glue if text else "") + block.text
+        separator = "\n" if tight and block.kind == "list" else "\n\n"
+        text += (separator if text else "") + block.text
     return text
 
 
@@ -302,79 +301,75 @@ def _indented(text: str, width: int) -> str:
     return "\n".join(f"{' ' * width}{line}" if line else "" for line in text.split("\n"))
 
 
-def _whole(value: str | None, otherwise: int) -> int:
-    return int(value) if value and re.fullmatch(r"\d{1,6}", value) else otherwise
+def _parse_int(value: str | None, default: int) -> int:
+    return int(value) if value and re.fullmatch(r"\d{1,6}", value) else default
 
 
-def _owner(element: Element) -> Element | None:
+def _parent_list(element: Element) -> Element | None:
     return next((e for e in element.iterancestors() if tag_name(e) == "dl"), None)
 
 
 def _language(pre: Element) -> str:
-    near = [pre, *(e for e in pre if tag_name(e) == "code")]
-    above = pre.getparent()
-    for _ in range(2):
-        if above is not None:
-            near.append(above)
-            above = above.getparent()
-    for element in near:
-        for found in _LANGUAGE.finditer(class_attribute(element)):
-            name = (found[1] or found[2]).lower()
+    elements = [pre, *(e for e in pre if tag_name(e) == "code"), *islice(pre.iterancestors(), 2)]
+    for element in elements:
+        for match in _LANGUAGE.finditer(class_attribute(element)):
+            name = (match[1] or match[2]).lower()
             if name not in _NO_LANGUAGE:
                 return name
     return ""
 
 
-_WIDEST = 60
-_TALLEST = 2_000
-_BULKY = frozenset(
+_MAX_COLUMNS = 60
+_MAX_ROWS = 2_000
+_BLOCK_CONTENT = frozenset(
     ("pre", "table", "ul", "ol", "dl", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 )
 
 
-def is_layout(table: Element, blocks: Collection[str]) -> bool:
-    """Return whether a table only arranges a page: its cells hold whole blocks, or it has one."""
+def is_layout(table: Element) -> bool:
+    """Whether a table is used for layout: it has one column, or many of its cells hold blocks."""
     if table.get("role") in ("presentation", "none") or "highlighttable" in class_attribute(table):
         return True
     rows = list(table.iter("tr"))
     if all(sum(tag_name(c) in ("td", "th") for c in row) <= 1 for row in rows):
         return True
-    bulky = sum(tag_name(e) in _BULKY and tag_name(e) in blocks for e in table.iterdescendants())
-    # Lists in single cells are common in real tables; a table of nothing else is not.
-    return any(tag_name(e) in ("table", "pre", "h1", "h2") for e in table.iterdescendants()) or (
-        bulky > len(rows)
-    )
+    # Data tables may have lists in some cells, but not in most.
+    block_count = sum(tag_name(e) in _BLOCK_CONTENT for e in table.iterdescendants())
+    nested = any(tag_name(e) in ("table", "pre", "h1", "h2") for e in table.iterdescendants())
+    return nested or block_count > len(rows)
 
 
 def rows_of(table: Element, write: Callable[[Element], str]) -> list[list[str]]:
-    """Return the cells of each row as text, a cell that spans several repeated in each."""
+    """Return the cells of each row as text; a spanning cell is repeated."""
     rows: list[list[str]] = []
-    waiting: dict[int, tuple[int, str]] = {}
-    for row in list(table.iter("tr"))[:_TALLEST]:
+    row_spans: dict[int, tuple[int, str]] = {}
+    for row in list(table.iter("tr"))[:_MAX_ROWS]:
         cells: list[str] = []
         for cell in row:
             if tag_name(cell) not in ("td", "th"):
                 continue
-            _take_waiting(cells, waiting)
+            _fill_spanned_cells(cells, row_spans)
             text = " ".join(write(cell).split()).replace("\\|", "|").replace("|", "\\|")
-            down = _span(cell.get("rowspan"))
+            rowspan = _span(cell.get("rowspan"))
             for _ in range(_span(cell.get("colspan"))):
-                if down > 1:
-                    waiting[len(cells)] = (down - 1, text)
+                if rowspan > 1:
+                    row_spans[len(cells)] = (rowspan - 1, text)
                 cells.append(text)
-        _take_waiting(cells, waiting)
+        _fill_spanned_cells(cells, row_spans)
         if any(cells):
-            rows.append(cells[:_WIDEST])
+            rows.append(cells[:_MAX_COLUMNS])
     return rows
 
 
-def _take_waiting(cells: list[str], waiting: dict[int, tuple[int, str]]) -> None:
-    while (place := len(cells)) in waiting and place < _WIDEST:
-        left, text = waiting.pop(place)
-        if left > 1:
-            waiting[place] = (left - 1, text)
+def _fill_spanned_cells(cells: list[str], row_spans: dict[int, tuple[int, str]]) -> None:
+    while (column := len(cells)) in row_spans and column < _MAX_COLUMNS:
+        remaining, text = row_spans.pop(column)
+        if remaining > 1:
+            row_spans[column] = (remaining - 1, text)
         cells.append(text)
 
 
 def _span(value: str | None) -> int:
-    return max(1, min(int(value), _WIDEST)) if value and re.fullmatch(r"[0-9]{1,6}", value) else 1
+    return (
+        max(1, min(int(value), _MAX_COLUMNS)) if value and re.fullmatch(r"[0-9]{1,6}", value) else 1
+    )

@@ -1,4 +1,4 @@
-"""Built sites and single pages of HTML: the page's own words, at the address the site gives it."""
+"""Built HTML sites and single HTML pages: the main content, at the URL of the built page."""
 
 import posixpath
 import re
@@ -8,34 +8,34 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.base import BookFormat, SourceFile, quote_path, read_bytes, walk_files
+from citewell.ingest.formats.html.convert import read_sections
+from citewell.ingest.formats.html.inline import replace_math
 from citewell.ingest.formats.html.tree import (
     Element,
     class_attribute,
-    fold,
+    collapse_space,
+    ids_of,
+    main_content,
+    parse_html,
     parse_xml,
     tag_name,
     text_of,
 )
-from citewell.ingest.formats.markdown import markdown_files, read_start
+from citewell.ingest.formats.markdown import markdown_files, read_prefix
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.options import IngestOptions
 
-if TYPE_CHECKING:
-    from citewell.ingest.formats.html.tree import Element
-
-
 ENDINGS = (".html", ".htm", ".xhtml")
-_MACHINE_MADE = re.compile(
+_GENERATED_PAGES = re.compile(
     r"(?:^|/)(?:404|search|genindex(?:-\w+)?|py-modindex|print|searchindex|google\w{16})\.html?$"
 )
-_OPENS = re.compile(r"(?:^|/)index(?:\.[a-z]{2}(?:[-_]\w+)?)?\.x?html?$")
-_HEAD = 100_000
+_INDEX_FILE = re.compile(r"(?:^|/)index(?:\.[a-z]{2}(?:[-_]\w+)?)?\.x?html?$")
+_HEAD_SIZE = 100_000
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 
 
@@ -43,17 +43,17 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,500})</title>", re.I)
 class _Site:
     name: str
     root: str
-    bare: bool
-    """Whether the site links its pages without `.html`."""
+    extensionless: bool
+    """Whether the site links to its pages without `.html`."""
 
 
 class HtmlFormat(BookFormat):
-    """A folder with a built site, or one page of HTML."""
+    """A folder with a built site, or a single HTML page."""
 
     kind = "html"
 
     def matches(self, root: Path) -> bool:
-        """Return whether `root` is a page, or a folder with more pages than Markdown."""
+        """Whether `root` is a page, or a folder with more HTML pages than Markdown files."""
         if root.is_file():
             return root.name.lower().endswith(ENDINGS)
         pages = sum(1 for _ in walk_files(root, ENDINGS))
@@ -62,24 +62,23 @@ class HtmlFormat(BookFormat):
         return pages > 0 and (sources == 0 or (built and pages >= sources))
 
     def files(self, root: Path) -> list[SourceFile]:
-        """List the pages, and the maps that order them."""
+        """List the pages and the sitemaps."""
         return [*walk_files(root, ENDINGS), *_sitemaps(root)]
 
     def read(self, root: Path, options: IngestOptions) -> Book:
-        """Read every page that is not made for machines."""
-        # lxml is loaded only for books that need it.
-        from citewell.ingest.formats.html.tree import text_of
-
+        """Read every page, except generated ones such as search pages."""
         skipped: list[SkippedFile] = []
-        files = [f for f in walk_files(root, ENDINGS, skipped) if not _MACHINE_MADE.search(f.name)]
-        index, tree = _index(files, options)
+        files = [
+            f for f in walk_files(root, ENDINGS, skipped) if not _GENERATED_PAGES.search(f.name)
+        ]
+        index, tree = _find_index(files, options)
         site = _site(root, files, tree, options)
-        read: dict[str, tuple[Page, PageFacts]] = {}
+        read: dict[str, tuple[Page, PageMetadata]] = {}
         for file in files:
             with skip_on_error(file.name, skipped):
                 read[file.name] = _read_page(file, site, options)
-        kept = _listed(read, skipped)
-        pages = _ordered(root, kept, (index, tree), options)
+        pages_by_name = _drop_unlisted(read, skipped)
+        pages = _order_pages(root, pages_by_name, (index, tree), options)
         title = (
             site.name or next((text_of(e) for e in tree.iter("title")), "")
             if tree is not None
@@ -95,25 +94,27 @@ def _sitemaps(root: Path) -> list[SourceFile]:
     return [SourceFile(path, path.name) for path in sorted(root.glob("sitemap*.xml"))]
 
 
-def _maps(root: Path, options: IngestOptions) -> Iterator[bytes]:
+def _read_sitemaps(root: Path, options: IngestOptions) -> Iterator[bytes]:
     limit = options.max_file_bytes
     for file in _sitemaps(root):
-        with suppress(UnreadableFile):  # an order that cannot be read is no loss of text
+        with suppress(UnreadableFile):  # sitemaps only determine the order
             yield read_bytes(file, limit=limit, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
 
 
-def _bytes(file: SourceFile, options: IngestOptions) -> bytes:
+def _read_page_bytes(file: SourceFile, options: IngestOptions) -> bytes:
     return read_bytes(file, limit=options.max_page_bytes, setting="CITEWELL_INGEST__MAX_PAGE_BYTES")
 
 
-def _index(files: Sequence[SourceFile], options: IngestOptions) -> tuple[str, "Element | None"]:
-    """Return the page that the site opens with, as far as it can be read."""
-    from citewell.ingest.formats.html.tree import parse_html
-
-    first = sorted(files, key=lambda f: (not _OPENS.search(f.name), f.name.count("/"), f.name))
-    for file in first[:1]:
+def _find_index(
+    files: Sequence[SourceFile], options: IngestOptions
+) -> tuple[str, "Element | None"]:
+    """Return the home page of the site, and its tree if it can be read."""
+    ranked = sorted(
+        files, key=lambda f: (not _INDEX_FILE.search(f.name), f.name.count("/"), f.name)
+    )
+    for file in ranked[:1]:
         try:
-            return file.name, parse_html(_bytes(file, options))
+            return file.name, parse_html(_read_page_bytes(file, options))
         except UnreadableFile:
             return file.name, None
     return "", None
@@ -122,168 +123,165 @@ def _index(files: Sequence[SourceFile], options: IngestOptions) -> tuple[str, "E
 def _site(
     root: Path, files: Sequence[SourceFile], index: "Element | None", options: IngestOptions
 ) -> _Site:
-    from citewell.ingest.formats.html.tree import fold
-
     titles: list[str] = []
     for file in files if root.is_dir() else ():
-        found = _TITLE.search(read_start(file.path, _HEAD))
-        titles += [fold(unescape(found[1]))] if found else []
-    bare = index is not None and links_without_ending(index, [file.name for file in files])
-    return _Site(site_name(titles), options.site_url or "", bare)
+        title = _TITLE.search(read_prefix(file.path, _HEAD_SIZE))
+        titles += [collapse_space(unescape(title[1]))] if title else []
+    names = [file.name for file in files]
+    extensionless = index is not None and uses_extensionless_links(index, names)
+    return _Site(site_name(titles), options.site_url or "", extensionless)
 
 
-def _read_page(file: SourceFile, site: _Site, options: IngestOptions) -> "tuple[Page, PageFacts]":
-    from citewell.ingest.formats.html.convert import read_sections
-    from citewell.ingest.formats.html.inline import replace_math
-    from citewell.ingest.formats.html.tree import ids_of, main_content, parse_html
-
-    tree = parse_html(_bytes(file, options))
-    facts, ids = facts_of(tree), ids_of(tree)
+def _read_page(
+    file: SourceFile, site: _Site, options: IngestOptions
+) -> "tuple[Page, PageMetadata]":
+    tree = parse_html(_read_page_bytes(file, options))
+    metadata, ids = read_metadata(tree), ids_of(tree)
     replace_math(tree)
-    address = page_address(file.name, facts.base or site.root, bare=site.bare)
-    url = facts.canonical or address
-    title = without_site(facts.title, site.name) or Path(file.name).stem
-    # Where the site puts its name behind every title, what stands before it is the page's own.
-    certain = title != facts.title and bool(facts.title)
+    base_url = metadata.base or site.root
+    default_url = page_url(file.name, base_url, extensionless=site.extensionless)
+    url = metadata.canonical or default_url
+    title = strip_site_name(metadata.title, site.name) or Path(file.name).stem
+    # A title followed by the site's name is the page's own title.
+    certain = title != metadata.title and bool(metadata.title)
     content = main_content(tree)
-    single = certain or not facts.title or _titled(content, title)
+    single = certain or not metadata.title or _first_heading_is_title(content, title)
     parsed = read_sections(content, title=title, base=url, certain=certain, single=single)
     page = Page(
         source=file.name,
         title=parsed.title,
-        part=facts.part,
+        part=metadata.part,
         url=url,
         sections=parsed.sections,
         ids=ids,
     )
-    # A canonical address that every page gives says nothing about any of them.
-    return page, replace(facts, base=address)
+    # The default URL replaces a canonical URL that several pages share.
+    return page, replace(metadata, base=default_url)
 
 
-def _titled(content: "Element", title: str) -> bool:
-    """Return whether the first heading is the page's title; of several it may be a section."""
-    from citewell.ingest.formats.html.tree import text_of
-
-    heads = [text_of(e).lower() for e in content.iter("h1")]
-    return len(heads) < 2 or heads[0] in title.lower()  # noqa: PLR2004
+def _first_heading_is_title(content: "Element", title: str) -> bool:
+    """Whether the first heading is the page's title; one of several may be a section."""
+    headings = [text_of(e).lower() for e in content.iter("h1")]
+    return len(headings) < 2 or headings[0] in title.lower()  # noqa: PLR2004
 
 
-def _listed(
-    read: "dict[str, tuple[Page, PageFacts]]", skipped: list[SkippedFile]
-) -> "dict[str, tuple[Page, PageFacts]]":
-    """Leave out pages that only lead elsewhere or ask not to be found."""
-    private = sum(facts.unlisted for _, facts in read.values())
-    kept: dict[str, tuple[Page, PageFacts]] = {}
+def _drop_unlisted(
+    read: "dict[str, tuple[Page, PageMetadata]]", skipped: list[SkippedFile]
+) -> "dict[str, tuple[Page, PageMetadata]]":
+    """Drop redirects and pages with `noindex`."""
+    unlisted = sum(metadata.unlisted for _, metadata in read.values())
+    pages_by_name: dict[str, tuple[Page, PageMetadata]] = {}
     shared = Counter(page.url for page, _ in read.values())
-    for name, (page, facts) in read.items():
-        # A site that hides every page, a draft of a site say, hides none.
-        hidden = facts.unlisted and private < len(read)
-        if facts.moved or hidden:
-            reason = "only leads to another page" if facts.moved else "asks not to be indexed"
+    for name, (page, metadata) in read.items():
+        # If all pages have `noindex`, as in a draft of a site, keep them.
+        hidden = metadata.unlisted and unlisted < len(read)
+        if metadata.moved or hidden:
+            reason = "redirects to another page" if metadata.moved else "is marked `noindex`"
             skipped.append(SkippedFile(source=name, reason=reason, failed=False))
             continue
-        url = page.url if shared[page.url] == 1 else facts.base
-        kept[name] = (replace(page, url=url), facts)
-    return kept
+        url = page.url if shared[page.url] == 1 else metadata.base
+        pages_by_name[name] = (replace(page, url=url), metadata)
+    return pages_by_name
 
 
-def _ordered(
+def _order_pages(
     root: Path,
-    kept: "dict[str, tuple[Page, PageFacts]]",
+    pages_by_name: "dict[str, tuple[Page, PageMetadata]]",
     index: "tuple[str, Element | None]",
     options: IngestOptions,
 ) -> list[Page]:
-
-    addresses = Addresses(kept)
-    by_url = {page.url: name for name, (page, _) in kept.items()}
-    first = sitemap_order(_maps(root, options), addresses)
-    start, tree = index
-    if not first and tree is not None:
-        first = navigation_order(tree, start, addresses)
-    after = {
+    resolver = LinkResolver(pages_by_name)
+    by_url = {page.url: name for name, (page, _) in pages_by_name.items()}
+    preferred = sitemap_order(_read_sitemaps(root, options), resolver)
+    home, tree = index
+    if not preferred and tree is not None:
+        preferred = navigation_order(tree, home, resolver)
+    next_pages = {
         name: target
-        for name, (_, facts) in kept.items()
-        if facts.after
-        and (target := by_url.get(facts.after) or addresses.find(facts.after, name)) is not None
+        for name, (_, metadata) in pages_by_name.items()
+        if metadata.next
+        and (target := by_url.get(metadata.next) or resolver.find(metadata.next, name)) is not None
     }
-    # Without an index, the first page by name is only one among others.
-    opening = [start] if start in kept and not address_key(start) else []
-    return [kept[name][0] for name in reading_order([*opening, *first], list(kept), after)]
+    # Without an index page, `home` is only the first page by name.
+    if home in pages_by_name and not link_key(home):
+        preferred = [home, *preferred]
+    order = reading_order(preferred, list(pages_by_name), next_pages)
+    return [pages_by_name[name][0] for name in order]
 
 
 _SEPARATOR = re.compile(r"\s+[|–—·•»:-]\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageFacts:
-    """What a page of a site says about itself, outside its text."""
+class PageMetadata:
+    """The metadata of a page, from outside its content."""
 
     title: str
     canonical: str
     base: str
-    after: str
-    """Where its link to the next page leads."""
+    next: str
+    """The target of its link to the next page."""
     part: str
     unlisted: bool
     moved: bool
 
 
-class Addresses:
-    """Finds the file that a link means."""
+class LinkResolver:
+    """Resolves links to files of the site."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._files = {address_key(name): name for name in names}
+        self._files = {link_key(name): name for name in names}
 
     def find(self, href: str, start: str = "") -> str | None:
-        """Return the file that `href` on the page `start` leads to, if it is one of the site."""
+        """Return the file that `href` on the page `start` leads to; `None` for external links."""
         try:
             path = unquote(urlsplit(href.strip()).path)
-            foreign = bool(urlsplit(href).scheme) or path.startswith("/")
+            absolute = bool(urlsplit(href).scheme) or path.startswith("/")
         except ValueError:
             return None
-        if not path and not foreign:
+        if not path and not absolute:
             return None
-        if not foreign:
-            return self._files.get(address_key(posixpath.join(posixpath.dirname(start), path)))
-        # Where the site is mounted is not known: the longest ending that is a file counts.
+        if not absolute:
+            return self._files.get(link_key(posixpath.join(posixpath.dirname(start), path)))
+        # The base path of the site is unknown: use the longest suffix that is a file.
         parts = [part for part in path.split("/") if part]
         keys = ("/".join(parts[n:]) for n in range(len(parts) + 1))
-        return next((self._files[k] for k in map(address_key, keys) if k in self._files), None)
+        return next((self._files[k] for k in map(link_key, keys) if k in self._files), None)
 
 
-def address_key(name: str) -> str:
-    """Return the one form of a page's address that all ways to write it share."""
+def link_key(name: str) -> str:
+    """Return the canonical form of a page's path, without `.html` and `index`."""
     name = posixpath.normpath("/" + name).strip("/")
     name = re.sub(r"\.(?:html?|xhtml)$", "", name)
     return re.sub(r"(?:^|/)index$", "", name)
 
 
-def facts_of(tree: Element) -> PageFacts:
-    """Read a page's head, its breadcrumbs and its link onwards."""
+def read_metadata(tree: Element) -> PageMetadata:
+    """Read the metadata from a page's head, breadcrumbs and navigation links."""
     links = {e.get("rel", ""): e.get("href", "") for e in tree.iter("link")}
     metas = {
         e.get("name") or e.get("http-equiv") or "": e.get("content", "") for e in tree.iter("meta")
     }
     title = next((text_of(e) for e in tree.iter("title")), "")
     base = next((e.get("href", "") for e in tree.iter("base")), "")
-    return PageFacts(
+    return PageMetadata(
         title=title,
         canonical=_absolute(links.get("canonical", "")),
         base=_absolute(base),
-        after=links.get("next") or _next_link(tree),
-        part=_part(tree) or _above(tree),
+        next=links.get("next") or _next_link(tree),
+        part=_part(tree) or _docbook_parent(tree),
         unlisted="noindex" in metas.get("robots", "").lower(),
         moved="url=" in {k.lower(): v for k, v in metas.items()}.get("refresh", "").lower(),
     )
 
 
-def _absolute(address: str) -> str:
+def _absolute(url: str) -> str:
     try:
-        parts = urlsplit(address.strip())
+        parts = urlsplit(url.strip())
     except ValueError:
         return ""
-    known = parts.scheme in ("http", "https") and bool(parts.netloc)
-    return address.strip().partition("#")[0] if known else ""
+    is_absolute = parts.scheme in ("http", "https") and bool(parts.netloc)
+    return url.strip().partition("#")[0] if is_absolute else ""
 
 
 def _next_link(tree: Element) -> str:
@@ -294,103 +292,104 @@ def _next_link(tree: Element) -> str:
 
 
 def _part(tree: Element) -> str:
-    """Return the first of the breadcrumbs that is neither the way home nor the page itself."""
+    """Return the first breadcrumb that is neither the home page nor the page itself."""
     crumbs = next((e for e in tree.iter("ul", "ol") if "breadcrumb" in class_attribute(e)), None)
     if crumbs is None:
         return ""
     items = [e for e in crumbs.iter("li") if "aside" not in class_attribute(e)]
-    words = [text for item in items[:-1] if (text := text_of(item)) and not _leads_home(item)]
-    return words[0] if words else ""
+    texts = (text for item in items[:-1] if (text := text_of(item)) and not _links_home(item))
+    return next(texts, "")
 
 
-def _above(tree: Element) -> str:
-    """Return the title of the chapter that DocBook links a page to as standing above it."""
+def _docbook_parent(tree: Element) -> str:
+    """Return the title of the parent page in DocBook's links."""
     links = {e.get("rel", ""): e for e in tree.iter("link")}
     up = links.get("up")
     homes = {links[rel].get("href") for rel in ("home", "start", "top") if rel in links}
     if up is None or up.get("href") in homes:
         return ""
-    return fold(up.get("title") or "")
+    return collapse_space(up.get("title") or "")
 
 
-def _leads_home(item: Element) -> bool:
+def _links_home(item: Element) -> bool:
     link = next(iter(item.iter("a")), None)
     return link is not None and text_of(link).lower() in ("home", "index", "")
 
 
 def site_name(titles: Sequence[str]) -> str:
-    """Return what the titles of most pages end with: the name of the site."""
+    """Return the common ending of most page titles."""
     ends = Counter(parts[-1] for title in titles if len(parts := _SEPARATOR.split(title)) > 1)
     name, count = next(iter(ends.most_common(1)), ("", 0))
     return name if count > 1 and count >= len(titles) / 2 else ""
 
 
-def without_site(title: str, site: str) -> str:
-    """Return a page's title without the site's name behind it."""
+def strip_site_name(title: str, site: str) -> str:
+    """Return a page's title without the site name at its end."""
     short = title.removesuffix(site) if site else title
     return re.sub(r"\s+[|–—·•»:-]\s*$", "", short).strip() or title
 
 
-def sitemap_order(sitemaps: Iterable[bytes], addresses: Addresses) -> list[str]:
-    """Return the files in the order of the site's map."""
-    found: list[str] = []
+def sitemap_order(sitemaps: Iterable[bytes], resolver: LinkResolver) -> list[str]:
+    """Return the files in the order of the sitemaps."""
+    names: list[str] = []
     for data in sitemaps:
         try:
-            places = [text_of(e) for e in parse_xml(data).iter("loc")]
+            urls = [text_of(e) for e in parse_xml(data).iter("loc")]
         except UnreadableFile:
             continue
-        found += (name for place in places if (name := addresses.find(place)))
-    return found
+        names += (name for url in urls if (name := resolver.find(url)))
+    return names
 
 
-def navigation_order(index: Element, start: str, addresses: Addresses) -> list[str]:
-    """Return the files in the order in which the first page links to them, its menus first."""
+def navigation_order(index: Element, start: str, resolver: LinkResolver) -> list[str]:
+    """Return the files in the order of the links on the home page, menus first."""
     menus = [link for nav in index.iter("nav", "aside") for link in nav.iter("a")]
-    named = [e for e in index.iter("div") if re.search(r"toctree|sidebar", class_attribute(e))]
-    listed = [link for box in named for link in box.iter("a")]
-    links = (*menus, *listed, *index.iter("a"))
-    return [n for a in links if tag_name(a) and (n := addresses.find(a.get("href") or "", start))]
+    boxes = [e for e in index.iter("div") if re.search(r"toctree|sidebar", class_attribute(e))]
+    links = (*menus, *(link for box in boxes for link in box.iter("a")), *index.iter("a"))
+    return [n for a in links if tag_name(a) and (n := resolver.find(a.get("href") or "", start))]
 
 
-def reading_order(first: Sequence[str], names: Sequence[str], after: dict[str, str]) -> list[str]:
-    """Order the files: as in `first`, but pages that lead on to each other stay together."""
+def reading_order(
+    preferred: Sequence[str], names: Sequence[str], next_pages: dict[str, str]
+) -> list[str]:
+    """Order the files as in `preferred`, but keep chains of next-page links together."""
     known = set(names)
-    before = {b: a for a, b in after.items() if a in known and b in known and a != b}
+    previous = {b: a for a, b in next_pages.items() if a in known and b in known and a != b}
     ordered: dict[str, None] = {}
-    for name in (*first, *names):
+    for name in (*preferred, *names):
         if name in ordered or name not in known:
             continue
         head, seen = name, {name}
-        while (earlier := before.get(head)) and earlier not in seen and earlier not in ordered:
-            head = earlier
+        while (page := previous.get(head)) and page not in seen and page not in ordered:
+            head = page
             seen.add(head)
-        at: str | None = head
-        while at is not None and at in known and at not in ordered:
-            ordered[at] = None
-            at = after.get(at)
+        current: str | None = head
+        while current is not None and current in known and current not in ordered:
+            ordered[current] = None
+            current = next_pages.get(current)
     return list(ordered)
 
 
-def links_without_ending(index: Element, names: Iterable[str]) -> bool:
-    """Return whether the site links its pages without `.html`."""
-    bare = {address_key(n).rpartition("/")[2] for n in names if not n.endswith("index.html")}
-    hrefs = (urlsplit_path(a.get("href") or "") for a in index.iter("a"))
-    return any(path.rpartition("/")[2] in bare for path in hrefs if path)
+def uses_extensionless_links(index: Element, names: Iterable[str]) -> bool:
+    """Whether the site links to its pages without `.html`."""
+    stems = {link_key(n).rpartition("/")[2] for n in names if not n.endswith("index.html")}
+    paths = (link_path(a.get("href") or "") for a in index.iter("a"))
+    return any(path.rpartition("/")[2] in stems for path in paths if path)
 
 
-def urlsplit_path(href: str) -> str:
-    """Return the path of a link, however broken it is."""
+def link_path(href: str) -> str:
+    """Return the path of a link; empty if it is malformed."""
     try:
         return urlsplit(href).path.rstrip("/")
     except ValueError:
         return ""
 
 
-def page_address(name: str, root: str, *, bare: bool) -> str:
-    """Return a page's address below the site's root; a folder's index is the folder."""
+def page_url(name: str, root: str, *, extensionless: bool) -> str:
+    """Return the URL of a page below the site's root; an index page has its folder's URL."""
     folder, _, last = name.rpartition("/")
     if last.lower() in ("index.html", "index.htm"):
         path = f"{folder}/" if folder else ""
     else:
-        path = re.sub(r"\.html?$", "", name) if bare else name
+        path = re.sub(r"\.html?$", "", name) if extensionless else name
     return f"{root.rstrip('/')}/{quote_path(path)}"

@@ -1,4 +1,4 @@
-"""HTML as a tree of what the reader of the page came for: no navigation, no decoration."""
+"""Parse HTML, and reduce a page to its main content."""
 
 import codecs
 import html.entities
@@ -10,7 +10,7 @@ from citewell.errors import UnreadableFile
 from citewell.text.sanitize import is_unseen
 
 Element = etree._Element
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u200e\u200f]")
 _CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.I)
@@ -21,9 +21,9 @@ _CONTROL = re.compile(
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
-_TYPE = "{http://www.idpf.org/2007/ops}type"
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
-_MAIN = (
+_MAIN_CONTENT_PATHS = (
     "//main",
     "//*[@role='main']",
     "//article",
@@ -34,7 +34,7 @@ _MAIN = (
     "//*[contains(concat(' ', @class, ' '), ' content ')]",
     "//body",
 )
-_INNER = (
+_INNER_CONTENT_PATHS = (
     ".//*[contains(concat(' ', @class, ' '), ' markdown ')]",
     ".//*[@itemprop='articleBody']",
     ".//article",
@@ -46,7 +46,7 @@ _DROPPED = frozenset(
         " canvas svg video audio dialog link meta rp rt map head title",
     )
 )
-_FURNITURE = re.compile(
+_FURNITURE_CLASS = re.compile(
     r"(?:^|\s)(?:[\w-]*breadcrumbs?(?:[-_][\w-]*)?|toc|table-of-contents|tocCollapsible\w*|[\w-]*-toc"
     r"|theme-doc-toc-\w+|tableOfContents\w*|toctree-wrapper|pagination(?:[-_][\w-]*)?|pager|prev-next"
     r"|prev-next-\w+|rst-footer-buttons|nav|nav-(?:chapters|wrapper)|navigation|navbar|related"
@@ -57,68 +57,68 @@ _FURNITURE = re.compile(
     r"|MathJax(?:_Preview|_SVG|_Display)?|footnote-back\w*|fn-backref|theme-doc-version-\w+"
     r"|theme-doc-footer|boring)(?=\s|$)"
 )
-_KEPT_ASIDE = re.compile(r"\b(?:admonition|callout|alert|note|tip|warning|footnotes?|topic)\b")
+_CONTENT_ASIDE = re.compile(r"\b(?:admonition|callout|alert|note|tip|warning|footnotes?|topic)\b")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 
-def fold(text: str) -> str:
+def collapse_space(text: str) -> str:
     """Return the text without invisible characters, on one line."""
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
 
 
-def visible(text: str) -> str:
-    """Return the text without the characters that take no room."""
+def strip_invisible(text: str) -> str:
+    """Return the text without zero-width characters."""
     return _INVISIBLE.sub("", text)
 
 
 def tag_name(element: Element) -> str:
-    """Return the element's name; empty for comments and the like."""
+    """Return the tag of an element; empty for comments and processing instructions."""
     return element.tag if isinstance(element.tag, str) else ""
 
 
 def text_of(element: Element) -> str:
-    """Return every word below the element, on one line."""
-    return fold("".join(element.itertext()))
+    """Return all text of an element on one line."""
+    return collapse_space("".join(element.itertext()))
 
 
 def class_attribute(element: Element) -> str:
-    """Return the element's classes as they are written."""
+    """Return the `class` attribute; empty if there is none."""
     return element.get("class") or ""
 
 
 def ids_of(tree: Element) -> frozenset[str]:
-    """Return every id in a page, on whatever element; a link may lead to any of them."""
+    """Return all ids in a page."""
     return frozenset(
         value for e in tree.iter() for n in ("id", "name", _XML_ID) if (value := e.get(n))
     )
 
 
 def epub_type(element: Element) -> str:
-    """Return what an EPUB says the element is, `noteref` say."""
-    return element.get(_TYPE) or element.get("epub:type") or ""
+    """Return the `epub:type` of an element, such as `noteref`."""
+    return element.get(_EPUB_TYPE) or element.get("epub:type") or ""
 
 
 def parse_html(data: bytes) -> Element:
-    """Parse a page however badly it is written.
+    """Parse an HTML page, even if it is malformed.
 
     Raises:
-        UnreadableFile: it is no HTML, or nested beyond all measure.
+        UnreadableFile: it is not HTML, or nested too deeply.
     """
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
     try:
         tree = etree.fromstring(_decode(data).encode("utf-8", "replace"), parser)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile("is not HTML") from error
-    # Without any element the parser gives nothing, whatever its type says.
+    # Without any element the parser returns None, contrary to its type.
     if not isinstance(getattr(tree, "tag", None), str):
         raise UnreadableFile("is not HTML")
     if any("Excessive depth" in entry.message for entry in parser.error_log):
         raise UnreadableFile("has elements nested more than 2,000 deep")
-    return _normal(tree)
+    return _normalize(tree)
 
 
 def parse_xhtml(data: bytes) -> Element:
-    """Parse a chapter as XML, where `<a id="x"/>` is empty, or as HTML if it is no XML.
+    """Parse a chapter as XML, where `<a id="x"/>` is empty; fall back to HTML.
 
     Raises:
         UnreadableFile: it is neither.
@@ -130,7 +130,7 @@ def parse_xhtml(data: bytes) -> Element:
 
 
 def parse_xml(data: bytes) -> Element:
-    """Parse XML without looking anything up outside of it; names lose their namespace.
+    """Parse XML without external entities; namespaces are removed.
 
     Raises:
         UnreadableFile: it is not well-formed.
@@ -140,23 +140,25 @@ def parse_xml(data: bytes) -> Element:
     )
     text = re.sub(r"^\s*<\?xml.*?\?>", "", _decode(data), count=1, flags=re.S)
     try:
-        tree = etree.fromstring(_ENTITY.sub(_character, text).encode("utf-8", "replace"), parser)
+        tree = etree.fromstring(
+            _ENTITY.sub(_replace_entity, text).encode("utf-8", "replace"), parser
+        )
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableFile("is not well-formed XML") from error
-    return _normal(tree)
+    return _normalize(tree)
 
 
-def _character(entity: re.Match[str]) -> str:
+def _replace_entity(entity: re.Match[str]) -> str:
     name = entity[1]
     return entity[0] if name in _XML_ENTITIES else html.entities.html5.get(f"{name};", entity[0])
 
 
 def _decode(data: bytes) -> str:
-    """Return the text without characters that no tree may hold, written out or as a number."""
-    return _CONTROL.sub("", _text(data))
+    """Decode a page; remove control characters, which XML forbids, and references to them."""
+    return _CONTROL.sub("", _decode_bytes(data))
 
 
-def _text(data: bytes) -> str:
+def _decode_bytes(data: bytes) -> str:
     for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le")):
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -166,25 +168,25 @@ def _text(data: bytes) -> str:
         raise UnreadableFile("is a binary file, not text")
     declared = _CHARSET.search(data[:2048])
     for encoding in (declared[1].decode("ascii") if declared else "utf-8", "utf-8"):
-        # Browsers read Latin-1 as its larger sibling.
-        known = "cp1252" if re.fullmatch(r"(?i)(?:iso-8859-1|latin-?1)", encoding) else encoding
+        # Browsers decode Latin-1 as its superset.
+        codec = "cp1252" if re.fullmatch(r"(?i)(?:iso-8859-1|latin-?1)", encoding) else encoding
         try:
-            return data.decode(known)
+            return data.decode(codec)
         except (LookupError, UnicodeError):
             continue
     return data.decode("cp1252", "replace")
 
 
-def _normal(tree: Element) -> Element:
-    """Drop namespaces, and the tags but not the words of what is nested absurdly deep."""
+def _normalize(tree: Element) -> Element:
+    """Remove namespaces, and the tags of elements nested too deeply."""
     depth = {tree: 0}
     for element in list(tree.iter()):
-        above = element.getparent()
-        depth[element] = depth.get(above, 0) + 1 if above is not None else 0
+        parent = element.getparent()
+        depth[element] = depth.get(parent, 0) + 1 if parent is not None else 0
         if not isinstance(element.tag, str):
             continue
         _rename(element)
-        if depth[element] == _DEEPEST:
+        if depth[element] == _MAX_DEPTH:
             etree.strip_tags(element, "*")
             element.tag = "div"
     return tree
@@ -193,110 +195,104 @@ def _normal(tree: Element) -> Element:
 def _rename(element: Element) -> None:
     name = tag_name(element).rpartition("}")[2].lower()
     if name != element.tag:
-        # The parser takes names that it would not let anybody give.
+        # The parser accepts names that cannot be assigned.
         element.tag = name if re.fullmatch(r"[a-z][\w.-]*", name) else "span"
 
 
-def remove(element: Element) -> None:
-    """Take an element out of the tree, but not the words that follow it."""
-    above, tail = element.getparent(), element.tail
-    if above is None:
+def remove_keeping_tail(element: Element) -> None:
+    """Remove an element, but not the text after it."""
+    parent, tail = element.getparent(), element.tail
+    if parent is None:
         return
     if tail:
-        before = element.getprevious()
-        if before is not None:
-            before.tail = (before.tail or "") + tail
+        previous = element.getprevious()
+        if previous is not None:
+            previous.tail = (previous.tail or "") + tail
         else:
-            above.text = (above.text or "") + tail
-    above.remove(element)
+            parent.text = (parent.text or "") + tail
+    parent.remove(element)
 
 
 def main_content(tree: Element) -> Element:
-    """Choose the element that holds the page's own words, and clear it of everything else."""
-    chosen = next(
-        (found[0] for path in _MAIN if len(found := _found(tree, path)) == 1 and text_of(found[0])),
-        tree,
-    )
-    _take_in_name(chosen)
-    clear(chosen, site=True)
-    _remove_banner(chosen)
-    words = len(text_of(chosen))
-    for path in _INNER:
-        found = _found(chosen, path)
-        # What lies outside the innermost column is a date, an author, a row of buttons.
-        if len(found) == 1 and len(text_of(found[0])) > words // 2:
-            return found[0]
-    return chosen
+    """Return the element with the page's main content, without navigation and decoration."""
+    matches = (_select(tree, path) for path in _MAIN_CONTENT_PATHS)
+    content = next((m[0] for m in matches if len(m) == 1 and text_of(m[0])), tree)
+    _include_header(content)
+    remove_unwanted(content, site=True)
+    _remove_banner(content)
+    length = len(text_of(content))
+    for path in _INNER_CONTENT_PATHS:
+        inner = _select(content, path)
+        # Outside the inner element are dates, authors and buttons.
+        if len(inner) == 1 and len(text_of(inner[0])) > length // 2:
+            return inner[0]
+    return content
 
 
-def _take_in_name(chosen: Element) -> None:
-    """Put what AsciiDoc's manual pages say in their header before the text: name and purpose."""
-    header = chosen.getprevious()
+def _include_header(content: Element) -> None:
+    """Move the name and purpose from the header of AsciiDoc's manual pages to the content."""
+    header = content.getprevious()
     if header is None or header.get("id") != "header":
         return
-    said = [e for e in header if tag_name(e) == "h2" or class_attribute(e) == "sectionbody"]
-    for place, element in enumerate(said):
+    elements = [e for e in header if tag_name(e) == "h2" or class_attribute(e) == "sectionbody"]
+    for index, element in enumerate(elements):
         if tag_name(element) == "h2" and not element.get("id"):
             element.set("id", "header")
-        chosen.insert(place, element)
+        content.insert(index, element)
 
 
-def _remove_banner(chosen: Element) -> None:
-    """Take out headings before the page's own that only lead to the site's first page."""
-    for heading in list(chosen.iter("h1"))[:-1]:
+def _remove_banner(content: Element) -> None:
+    """Remove headings before the page's own that only link to the home page."""
+    for heading in list(content.iter("h1"))[:-1]:
         link = next(heading.iter("a"), None)
         if link is None or (link.get("href") or "#").startswith("#"):
             return
         if text_of(link) == text_of(heading):
-            remove(heading)
+            remove_keeping_tail(heading)
 
 
-def _found(tree: Element, path: str) -> list[Element]:
-    found = tree.xpath(path)
-    return [e for e in found if isinstance(e, Element)] if isinstance(found, list) else []
+def _select(tree: Element, path: str) -> list[Element]:
+    result = tree.xpath(path)
+    return [e for e in result if isinstance(e, Element)] if isinstance(result, list) else []
 
 
-def clear(tree: Element, *, site: bool) -> None:
-    """Remove what is not shown or, on a `site`, what is no part of the text."""
+def remove_unwanted(tree: Element, *, site: bool) -> None:
+    """Remove hidden elements and, on a `site`, navigation and decoration."""
     for element in list(tree.iterdescendants()):
-        if not isinstance(element.tag, str) or _unwanted(element, site=site):
-            remove(element)
+        if not isinstance(element.tag, str) or _is_unwanted(element, site=site):
+            remove_keeping_tail(element)
 
 
-def _unwanted(element: Element, *, site: bool) -> bool:
+def _is_unwanted(element: Element, *, site: bool) -> bool:
     tag = tag_name(element)
-    if tag in _DROPPED or _hidden(element):
-        return not (tag == "footer" and _inside_quote(element))
+    if tag in _DROPPED or _is_hidden(element):
+        in_quote = any(tag_name(e) == "blockquote" for e in element.iterancestors())
+        return not (tag == "footer" and in_quote)
     if tag == "input":
         return element.get("type") != "checkbox"
-    return site and _beside_the_text(element, tag)
+    return site and _is_not_content(element, tag)
 
 
-def _beside_the_text(element: Element, tag: str) -> bool:
+def _is_not_content(element: Element, tag: str) -> bool:
     if tag == "header":
         return not any(tag_name(e) in _HEADINGS for e in element.iterdescendants())
     if tag == "aside":
-        said = f"{class_attribute(element)} {element.get('role') or ''}"
-        return not _KEPT_ASIDE.search(said)
-    return _furniture(element)
+        return not _CONTENT_ASIDE.search(f"{class_attribute(element)} {element.get('role') or ''}")
+    return _is_furniture(element)
 
 
-def _furniture(element: Element) -> bool:
+def _is_furniture(element: Element) -> bool:
     if element.get("role") in ("navigation", "banner", "contentinfo", "search", "tablist"):
         return True
-    named = bool(_FURNITURE.search(class_attribute(element)))
-    # A theme may name the column after its place: what holds the title is never furniture.
-    return named and not any(tag_name(e) == "h1" for e in element.iterdescendants())
+    by_class = bool(_FURNITURE_CLASS.search(class_attribute(element)))
+    # A theme may give such a class to the main column, which contains the title.
+    return by_class and not any(tag_name(e) == "h1" for e in element.iterdescendants())
 
 
-def _inside_quote(element: Element) -> bool:
-    return any(tag_name(above) == "blockquote" for above in element.iterancestors())
-
-
-def _hidden(element: Element) -> bool:
-    # Formulas and icons stand a second time for those who see them.
-    twice = element.get("aria-hidden") == "true" and element.get("role") != "tabpanel"
-    said = {str(name).lower(): str(value) for name, value in element.attrib.items()}
-    above = element.iterancestors() if "color" in said.get("style", "") else ()
-    coloured = any("background" in (e.get("style") or "") for e in above)
-    return twice or is_unseen(tag_name(element), said, on_colour=coloured)
+def _is_hidden(element: Element) -> bool:
+    # Visual duplicates of formulas and icons.
+    aria_hidden = element.get("aria-hidden") == "true" and element.get("role") != "tabpanel"
+    attributes = {str(name).lower(): str(value) for name, value in element.attrib.items()}
+    ancestors = element.iterancestors() if "color" in attributes.get("style", "") else ()
+    coloured = any("background" in (e.get("style") or "") for e in ancestors)
+    return aria_hidden or is_unseen(tag_name(element), attributes, on_colour=coloured)

@@ -1,4 +1,4 @@
-"""PDF: the text as it was before it was set, with links to the page it stands on."""
+"""PDF files: the reconstructed text, with links to its pages."""
 
 import re
 from collections.abc import Iterator
@@ -15,33 +15,33 @@ from citewell.options import IngestOptions
 
 if TYPE_CHECKING:
     from citewell.ingest.formats.pdf.layout import Line
-    from citewell.ingest.formats.pdf.text import Bookmark, HeadingMark, PlacedBlock
+    from citewell.ingest.formats.pdf.text import Bookmark, PageBlock, PdfHeading
 
 ENDING = ".pdf"
-_MOST_BOOKMARKS = 20_000
+_MAX_BOOKMARKS = 20_000
 _WRONG_PASSWORD, _UNKNOWN_LOCK = 4, 5
-# The library keeps global state and must not be entered twice.
-_ENTRY = Lock()
+# PDFium is not thread-safe.
+_PDFIUM_LOCK = Lock()
 
 
 def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
-    """Read one PDF.
+    """Read a PDF file.
 
     Raises:
-        UnreadableFile: it is locked, damaged, too large, or has no text.
+        UnreadableFile: it is encrypted, damaged, too large, or has no text.
     """
-    # PDFium is loaded only for books that need it.
-    from citewell.ingest.formats.pdf.layout import without_running_heads
-    from citewell.ingest.formats.pdf.text import build_blocks, with_headings
+    # These import PDFium, which is slow to load.
+    from citewell.ingest.formats.pdf.layout import drop_running_heads
+    from citewell.ingest.formats.pdf.text import build_blocks, insert_headings
 
     check_readable(file, limit=options.max_file_bytes, setting="CITEWELL_INGEST__MAX_FILE_BYTES")
     skipped: list[SkippedFile] = []
-    with _ENTRY:
-        title, pages, outline = _open(file, options, skipped)
+    with _PDFIUM_LOCK:
+        title, pages, outline = _read_document(file, options, skipped)
     if not any(pages):
         raise UnreadableFile("has no text (scanned?)")
     title = title or PurePosixPath(file.name).stem
-    stream = build_blocks(with_headings(without_running_heads(pages), outline))
+    stream = build_blocks(insert_headings(drop_running_heads(pages), outline))
     chapters = list(_chapters(list(stream), title))
     return Book(
         title=title,
@@ -51,7 +51,7 @@ def read_pdf(file: SourceFile, options: IngestOptions) -> Book:
     )
 
 
-def _open(
+def _read_document(
     file: SourceFile, options: IngestOptions, skipped: list[SkippedFile]
 ) -> "tuple[str, list[list[Line]], list[Bookmark]]":
     import pypdfium2
@@ -63,27 +63,29 @@ def _open(
             raise UnreadableFile("is encrypted; save a copy without a password") from error
         raise UnreadableFile("is damaged or not a PDF") from error
     try:
-        most = options.max_pdf_pages
-        if len(document) > most:
-            # A few kilobytes can name one page as often as they like.
-            reason = f"has {len(document):,} pages; those after {most:,} are left out"
+        limit = options.max_pdf_pages
+        if len(document) > limit:
+            # A file of a few kilobytes can contain the same page any number of times.
+            reason = f"has {len(document):,} pages; those after {limit:,} are left out"
             setting = "CITEWELL_INGEST__MAX_PDF_PAGES"
             skipped.append(SkippedFile(source=file.name, reason=f"{reason} ({setting})"))
-        count = min(len(document), most)
-        pages = [_lines(document, n, file, skipped) for n in range(count)]
+        count = min(len(document), limit)
+        pages = [_read_page_lines(document, n, file, skipped) for n in range(count)]
         try:
             title = " ".join(document.get_metadata_value("Title").split())
-            outline = list(_outline(document))
+            outline = list(_read_outline(document))
         except (pypdfium2.PdfiumError, UnicodeError):
             title, outline = "", []
     finally:
         document.close()
-    # Programs put the name of their own file where the title belongs.
-    named = re.search(r"(?i)^untitled|^microsoft word|\.(?:docx?|tex|dvi|indd|pdf|qxd)$", title)
-    return ("" if named else title), pages, outline
+    # Authoring tools often write a file name as the title.
+    is_file_name = re.search(
+        r"(?i)^untitled|^microsoft word|\.(?:docx?|tex|dvi|indd|pdf|qxd)$", title
+    )
+    return ("" if is_file_name else title), pages, outline
 
 
-def _lines(
+def _read_page_lines(
     document: Any, number: int, file: SourceFile, skipped: list[SkippedFile]
 ) -> "list[Line]":
     import pypdfium2
@@ -103,85 +105,83 @@ def _lines(
     return []
 
 
-def _outline(document: Any) -> "Iterator[Bookmark]":
+def _read_outline(document: Any) -> "Iterator[Bookmark]":
     import pypdfium2.raw as pdfium
 
     from citewell.ingest.formats.pdf.text import Bookmark
 
     tops = {pdfium.PDFDEST_VIEW_XYZ: 1, pdfium.PDFDEST_VIEW_FITH: 0, pdfium.PDFDEST_VIEW_FITBH: 0}
-    for level, bookmark in _bookmarks(document):
-        place = bookmark.get_dest()
-        page = place.get_index() if place else None
+    for bookmark in islice(document.get_toc(), _MAX_BOOKMARKS):
+        destination = bookmark.get_dest()
+        page = destination.get_index() if destination else None
         title = " ".join(bookmark.get_title().split())
         if page is None or not title:
             continue
-        mode, position = place.get_view()
+        mode, position = destination.get_view()
         top = tops.get(mode, len(position))
-        yield Bookmark(level, title, page + 1, position[top] if top < len(position) else None)
-
-
-def _bookmarks(document: Any) -> Iterator[tuple[int, Any]]:
-    for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
-        yield bookmark.level + 1, bookmark
+        y = position[top] if top < len(position) else None
+        yield Bookmark(bookmark.level + 1, title, page + 1, y)
 
 
 def _chapters(
-    stream: "list[PlacedBlock | HeadingMark]", title: str
-) -> "Iterator[tuple[str, list[tuple[tuple[str, ...], PlacedBlock]]]]":
-    """Cut the stream at the highest headings of which there are several."""
-    from citewell.ingest.formats.pdf.text import HeadingMark
+    stream: "list[PageBlock | PdfHeading]", title: str
+) -> "Iterator[tuple[str, list[tuple[tuple[str, ...], PageBlock]]]]":
+    """Split the stream into chapters at the highest heading level that occurs more than once."""
+    from citewell.ingest.formats.pdf.text import PdfHeading
 
-    levels = [item.level for item in stream if isinstance(item, HeadingMark)]
+    levels = [item.level for item in stream if isinstance(item, PdfHeading)]
     highest = min((n for n in set(levels) if levels.count(n) > 1), default=min(levels, default=1))
-    name, trail = title, list[tuple[int, str]]()
-    held: list[tuple[tuple[str, ...], PlacedBlock]] = []
+    name, open_headings = title, list[tuple[int, str]]()
+    page_blocks: list[tuple[tuple[str, ...], PageBlock]] = []
     for item in stream:
-        if not isinstance(item, HeadingMark):
-            held.append(((name, *(words for _, words in trail)), item))
+        if not isinstance(item, PdfHeading):
+            page_blocks.append(((name, *(heading for _, heading in open_headings)), item))
         elif item.level <= highest:
-            yield name, held
-            name, trail, held = item.title, [], []
+            yield name, page_blocks
+            name, open_headings, page_blocks = item.title, [], []
         else:
-            trail = [(n, words) for n, words in trail if n < item.level]
-            trail.append((item.level, item.title))
-    yield name, held
+            open_headings = [(n, heading) for n, heading in open_headings if n < item.level]
+            open_headings.append((item.level, item.title))
+    yield name, page_blocks
 
 
 def _pages(
     file: SourceFile,
-    chapters: "list[tuple[str, list[tuple[tuple[str, ...], PlacedBlock]]]]",
+    chapters: "list[tuple[str, list[tuple[tuple[str, ...], PageBlock]]]]",
     options: IngestOptions,
 ) -> Iterator[Page]:
     site = (options.site_url or "").rstrip("/")
     url = site if site.lower().endswith(ENDING) else f"{site}/{quote_path(file.name)}"
     used: set[str] = set()
-    for title, held in chapters:
-        if not held:
+    for title, page_blocks in chapters:
+        if not page_blocks:
             continue
-        first = f"{file.name}/page-{held[0][1].page}"
-        source, again = first, 2
+        first = f"{file.name}/page-{page_blocks[0][1].page}"
+        source, number = first, 2
         while source in used:
-            source, again = f"{first}-{again}", again + 1
+            source, number = f"{first}-{number}", number + 1
         used.add(source)
-        yield Page(source=source, title=title, part="", url=url, sections=tuple(_sections(held)))
+        yield Page(
+            source=source, title=title, part="", url=url, sections=tuple(_sections(page_blocks))
+        )
 
 
-def _sections(held: "list[tuple[tuple[str, ...], PlacedBlock]]") -> Iterator[Section]:
-    """Cut at headings and at page breaks, so that a link opens the page of the passage."""
+def _sections(page_blocks: "list[tuple[tuple[str, ...], PageBlock]]") -> Iterator[Section]:
+    """Split at headings and page breaks, so that links open the right page."""
     key: tuple[tuple[str, ...], int] | None = None
     blocks: list[Block] = []
-    for path, placed in held:
-        if key and (path, placed.page) != key:
+    for path, page_block in page_blocks:
+        if key and (path, page_block.page) != key:
             yield Section(path=key[0], anchor=f"page={key[1]}", blocks=tuple(blocks))
             blocks = []
-        key = (path, placed.page)
-        blocks.append(placed.block)
+        key = (path, page_block.page)
+        blocks.append(page_block.block)
     if key:
         yield Section(path=key[0], anchor=f"page={key[1]}", blocks=tuple(blocks))
 
 
 class PdfFormat(SingleFileFormat):
-    """One PDF file."""
+    """A single PDF file."""
 
     kind = "pdf"
     ending = ENDING

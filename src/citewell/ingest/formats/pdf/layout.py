@@ -1,4 +1,4 @@
-"""Runs of letters to lines in reading order: column by column, without running heads."""
+"""Extract text from PDF pages as lines in reading order, without running heads."""
 
 import ctypes
 import re
@@ -10,22 +10,22 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-_MOST_LETTERS = 200_000
+_MAX_CHARS = 200_000
 _FIXED_PITCH, _FORCE_BOLD, _BOLD = 1, 1 << 18, 600
 _MONO_NAME = re.compile(r"(?i)courier|mono|consol|menlo|typewriter|cmtt|sourcecode|inconsolata")
 _BOLD_NAME = re.compile(r"(?i)bold|black|heavy|semib|cmbx")
 _HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-", 0x2010: "-"}
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
-_FARTHEST = 30_000
-"""No page is larger; what a damaged file puts beyond it, and what is no number, is not shown."""
+_MAX_COORDINATE = 30_000
+"""Characters farther from the origin, or at NaN, are dropped: the file is damaged there."""
 _SMALLEST, _LARGEST = 0.1, 2_000
-_GAP = 1.5
-"""A gap of more letter heights than this parts columns and cells; words stand closer."""
+_MIN_COLUMN_GAP = 1.5
+"""A larger gap, relative to the font size, separates columns and cells."""
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """How a run of letters looks."""
+class Font:
+    """The font of a run of characters."""
 
     size: float
     bold: bool
@@ -34,83 +34,83 @@ class Face:
 
 @dataclass(slots=True)
 class Run:
-    """Letters that stand side by side on one line."""
+    """Adjacent characters on one line."""
 
     text: str
     x0: float
     x1: float
     y: float
-    """Where the line stands, from the bottom of the page."""
+    """The height of the line above the bottom of the page."""
     size: float
     bold: bool
     mono: bool
 
 
 @dataclass(slots=True)
-class _Open:
-    letters: list[str] = field(default_factory=list)
-    faces: list[Face] = field(default_factory=list)
+class _RunBuilder:
+    chars: list[str] = field(default_factory=list)
+    fonts: list[Font] = field(default_factory=list)
     x0: float = 0.0
     x1: float = 0.0
     y: float = 0.0
 
 
 def read_runs(page: Any) -> list[Run]:
-    """Return the runs of letters on a page, in the order in which the file has them."""
+    """Return the runs of characters on a page, in file order."""
     textpage = page.get_textpage()
     try:
-        return _Letters(textpage, page.get_rotation()).runs()
+        return _RunReader(textpage, page.get_rotation()).runs()
     finally:
         textpage.close()
 
 
-class _Letters:
-    """Walks over the letters of one page and gathers them into runs."""
+class _RunReader:
+    """Groups the characters of a page into runs."""
 
     def __init__(self, textpage: Any, rotation: int) -> None:
         self._raw = textpage.raw
         self._rotation = rotation
-        self._count = min(pdfium.FPDFText_CountChars(self._raw), _MOST_LETTERS)
+        self._count = min(pdfium.FPDFText_CountChars(self._raw), _MAX_CHARS)
         self._box = pdfium.FS_RECTF()
-        self._faces: dict[int, Face] = {}
-        self._open = _Open()
-        self._found: list[Run] = []
+        self._fonts: dict[int, Font] = {}
+        self._current = _RunBuilder()
+        self._runs: list[Run] = []
 
     def runs(self) -> list[Run]:
-        for place in range(self._count):
-            code = pdfium.FPDFText_GetUnicode(self._raw, place)
+        for index in range(self._count):
+            code = pdfium.FPDFText_GetUnicode(self._raw, index)
             if code in (10, 13):
-                self._close()
+                self._finish_run()
             elif code in (9, 32, 160):
-                if self._open.letters:
-                    self._open.letters.append(" ")
+                if self._current.chars:
+                    self._current.chars.append(" ")
             elif code:
-                self._add(place, code)
-        self._close()
-        return self._found
+                self._add(index, code)
+        self._finish_run()
+        return self._runs
 
-    def _add(self, place: int, code: int) -> None:
-        if not pdfium.FPDFText_GetLooseCharBox(self._raw, place, self._box):
+    def _add(self, index: int, code: int) -> None:
+        if not pdfium.FPDFText_GetLooseCharBox(self._raw, index, self._box):
             return
-        left, right, y = self._upright()
-        if not all(-_FARTHEST < place < _FARTHEST for place in (left, right, y)):
+        left, right, y = self._rotated_box()
+        if not all(-_MAX_COORDINATE < index < _MAX_COORDINATE for index in (left, right, y)):
             return
-        held = self._open
-        # Letters of one word share a face, and asking is what takes the time.
-        inside = bool(held.faces) and held.letters[-1] != " "
-        face = held.faces[-1] if inside else self._face(place)
-        if held.letters and self._is_apart(left, y, face.size):
-            self._close()
-            held, face = self._open, self._face(place)
-        if not held.faces:
-            held.letters.clear()
-            held.x0, held.x1, held.y = left, right, y
-        held.letters.append(_letter(code))
-        held.faces.append(face)
-        held.x1 = max(held.x1, right)
+        current = self._current
+        # The characters of a word share a font, and looking it up is slow.
+        inside = bool(current.fonts) and current.chars[-1] != " "
+        font = current.fonts[-1] if inside else self._font_at(index)
+        if current.chars and self._starts_run(left, y, font.size):
+            self._finish_run()
+            current, font = self._current, self._font_at(index)
+        if not current.fonts:
+            current.chars.clear()
+            current.x0, current.x1, current.y = left, right, y
+        current.chars.append(_decode_char(code))
+        current.fonts.append(font)
+        current.x1 = max(current.x1, right)
 
-    def _upright(self) -> tuple[float, float, float]:
-        """Return where a letter begins, ends and stands, on the page as it is shown."""
+    def _rotated_box(self) -> tuple[float, float, float]:
+        """Return the left, right and y of a character on the rotated page."""
         box = self._box
         match self._rotation:
             case 90:
@@ -122,46 +122,46 @@ class _Letters:
             case _:
                 return box.left, box.right, box.bottom
 
-    def _is_apart(self, left: float, y: float, size: float) -> bool:
-        held = self._open
-        if not held.faces:
+    def _starts_run(self, left: float, y: float, size: float) -> bool:
+        current = self._current
+        if not current.fonts:
             return False
-        height = max(size, held.faces[-1].size)
-        # A raised or lowered letter stays on its line.
+        height = max(size, current.fonts[-1].size)
+        # Superscripts and subscripts stay on their line.
         return (
-            abs(y - held.y) > 0.6 * height
-            or left - held.x1 > _GAP * height
-            or left < held.x1 - 2 * height
+            abs(y - current.y) > 0.6 * height
+            or left - current.x1 > _MIN_COLUMN_GAP * height
+            or left < current.x1 - 2 * height
         )
 
-    def _close(self) -> None:
-        held, self._open = self._open, _Open()
-        text = " ".join("".join(held.letters).split())
+    def _finish_run(self) -> None:
+        current, self._current = self._current, _RunBuilder()
+        text = " ".join("".join(current.chars).split())
         if not text:
             return
-        sizes = sorted(face.size for face in held.faces)
-        half = len(held.faces) / 2
-        self._found.append(
+        sizes = sorted(font.size for font in current.fonts)
+        half = len(current.fonts) / 2
+        self._runs.append(
             Run(
                 text=text,
-                x0=held.x0,
-                x1=held.x1,
-                y=held.y,
+                x0=current.x0,
+                x1=current.x1,
+                y=current.y,
                 size=sizes[len(sizes) // 2],
-                bold=sum(face.bold for face in held.faces) > half,
-                mono=sum(face.mono for face in held.faces) > 0.9 * len(held.faces),
+                bold=sum(font.bold for font in current.fonts) > half,
+                mono=sum(font.mono for font in current.fonts) > 0.9 * len(current.fonts),
             )
         )
 
-    def _face(self, place: int) -> Face:
-        handle = pdfium.FPDFText_GetTextObject(self._raw, place)
+    def _font_at(self, index: int) -> Font:
+        handle = pdfium.FPDFText_GetTextObject(self._raw, index)
         key = ctypes.cast(handle, ctypes.c_void_p).value or 0
-        if key not in self._faces:
-            self._faces[key] = _look(self._raw, place, handle if key else None)
-        return self._faces[key]
+        if key not in self._fonts:
+            self._fonts[key] = _read_font(self._raw, index, handle if key else None)
+        return self._fonts[key]
 
 
-def _letter(code: int) -> str:
+def _decode_char(code: int) -> str:
     if code in _HYPHENS:
         return _HYPHENS[code]
     if code in _LIGATURES:
@@ -170,33 +170,33 @@ def _letter(code: int) -> str:
     return "" if unusable else chr(code)
 
 
-def _look(textpage: Any, place: int, handle: Any) -> Face:
-    size = abs(pdfium.FPDFText_GetFontSize(textpage, place)) or 1.0
+def _read_font(textpage: Any, index: int, handle: Any) -> Font:
+    size = abs(pdfium.FPDFText_GetFontSize(textpage, index)) or 1.0
     matrix = pdfium.FS_MATRIX()
-    if pdfium.FPDFText_GetMatrix(textpage, place, matrix):
-        # Many programs write every letter at size 1 and scale it.
+    if pdfium.FPDFText_GetMatrix(textpage, index, matrix):
+        # Many programs write characters at size 1 and scale them.
         size *= (abs(matrix.c) ** 2 + abs(matrix.d) ** 2) ** 0.5 or 1.0
     size = size if _SMALLEST < size < _LARGEST else 1.0
     font = pdfium.FPDFTextObj_GetFont(handle) if handle is not None else None
     if not font:
-        return Face(round(size, 1), bold=False, mono=False)
+        return Font(round(size, 1), bold=False, mono=False)
     buffer = ctypes.create_string_buffer(200)
     pdfium.FPDFFont_GetBaseFontName(font, buffer, 200)
     name = buffer.value.decode("utf-8", "replace")
     flags, weight = pdfium.FPDFFont_GetFlags(font), pdfium.FPDFFont_GetWeight(font)
-    return Face(
+    return Font(
         round(size, 1),
         bold=bool(_BOLD_NAME.search(name)) or weight >= _BOLD or bool(flags & _FORCE_BOLD),
-        mono=bool(flags & _FIXED_PITCH) or bool(_MONO_NAME.search(name)) or _is_even(font),
+        mono=bool(flags & _FIXED_PITCH) or bool(_MONO_NAME.search(name)) or _is_monospaced(font),
     )
 
 
-def _is_even(font: Any) -> bool:
-    """Whether narrow and wide letters take the same room, whatever the font is called."""
+def _is_monospaced(font: Any) -> bool:
+    """Whether narrow and wide characters have the same width."""
     widths: list[set[float]] = []
-    for letters in ("ilfjt", "mwMWo"):
+    for chars in ("ilfjt", "mwMWo"):
         widths.append(set())
-        for letter in letters:
+        for letter in chars:
             width = ctypes.c_float()
             if pdfium.FPDFFont_GetGlyphWidth(font, ord(letter), 100.0, width) and width.value > 0:
                 widths[-1].add(round(width.value, 1))
@@ -204,21 +204,21 @@ def _is_even(font: Any) -> bool:
     return len(narrow) == 1 and narrow == wide
 
 
-_FEW_LINES = 4
-_MANY_RUNS = 2_000
-_FEW_LETTERS = 15
-_STEPS = 120
-_MARGIN = 3.0
+_MIN_COLUMN_LINES = 4
+_MAX_RUNS = 2_000
+_MIN_PROSE_CHARS = 15
+_GUTTER_STEPS = 120
+_GUTTER_MARGIN = 3.0
 _EDGE_LINES = 2
-_REPEATS = 3
-_SAME_PLACE = 10
-_APART = 1.6
-_NUMBER = re.compile(r"^(?:page\s*)?[-–—\s]*#(?:\s*(?:/|of)\s*#)?[-–—\s]*$", re.I)
+_MIN_REPEATS = 3
+_POSITION_STEP = 10
+_MIN_HEADER_GAP = 1.6
+_PAGE_NUMBER = re.compile(r"^(?:page\s*)?[-–—\s]*#(?:\s*(?:/|of)\s*#)?[-–—\s]*$", re.I)
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page, and the column that it stands in."""
+    """A line of a page, and its column."""
 
     cells: list[Run]
     page: int
@@ -229,27 +229,27 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The words of the line."""
+        """The text of the line."""
         return " ".join(cell.text for cell in self.cells)
 
     @property
     def x0(self) -> float:
-        """Where the line begins."""
+        """The left edge of the line."""
         return self.cells[0].x0
 
     @property
     def x1(self) -> float:
-        """Where the line ends."""
+        """The right edge of the line."""
         return max(cell.x1 for cell in self.cells)
 
     @property
     def y(self) -> float:
-        """How high the line stands."""
+        """The height of the line above the bottom of the page."""
         return self.cells[0].y
 
     @property
     def size(self) -> float:
-        """The size of most of its letters."""
+        """The font size of its longest run."""
         return max(self.cells, key=lambda cell: len(cell.text)).size
 
     @property
@@ -259,24 +259,24 @@ class Line:
 
     @property
     def mono(self) -> bool:
-        """Whether the whole line is set in a typewriter's letters."""
+        """Whether the whole line is monospaced."""
         return all(cell.mono for cell in self.cells)
 
 
 def read_lines(runs: Sequence[Run], page: int) -> list[Line]:
-    """Order what stands on one page: each column from top to bottom, left before right."""
+    """Return the lines of a page, column by column."""
     lines: list[Line] = []
-    for column, region in enumerate(_regions(list(runs), 0)):
-        found = _lines(region, page)
-        left = min((line.x0 for line in found), default=0.0)
-        right = max((line.x1 for line in found), default=0.0)
-        for line in found:
+    for column, region in enumerate(_split_columns(list(runs), 0)):
+        column_lines = _group_lines(region, page)
+        left = min((line.x0 for line in column_lines), default=0.0)
+        right = max((line.x1 for line in column_lines), default=0.0)
+        for line in column_lines:
             line.left, line.right, line.column = left, right, column
-        lines += found
+        lines += column_lines
     return lines
 
 
-def _lines(runs: Iterable[Run], page: int) -> list[Line]:
+def _group_lines(runs: Iterable[Run], page: int) -> list[Line]:
     lines: list[Line] = []
     for run in sorted(runs, key=lambda run: (-run.y, run.x0)):
         last = lines[-1] if lines else None
@@ -289,8 +289,8 @@ def _lines(runs: Iterable[Run], page: int) -> list[Line]:
     return lines
 
 
-def _regions(runs: list[Run], depth: int) -> list[list[Run]]:
-    gutter = _gutter(runs) if depth < 3 else None  # noqa: PLR2004 - four columns at most
+def _split_columns(runs: list[Run], depth: int) -> list[list[Run]]:
+    gutter = _find_gutter(runs) if depth < 3 else None  # noqa: PLR2004 - four columns at most
     if gutter is None:
         return [runs] if runs else []
     across = sorted((r for r in runs if _crosses(r, gutter)), key=lambda run: -run.y)
@@ -301,10 +301,10 @@ def _regions(runs: list[Run], depth: int) -> list[list[Run]]:
         band = [other for other in beside if other.y > floor]
         beside = [other for other in beside if other.y <= floor]
         for side in (
-            [other for other in band if other.x1 <= gutter + _MARGIN],
-            [other for other in band if other.x1 > gutter + _MARGIN],
+            [other for other in band if other.x1 <= gutter + _GUTTER_MARGIN],
+            [other for other in band if other.x1 > gutter + _GUTTER_MARGIN],
         ):
-            regions += _regions(side, depth + 1)
+            regions += _split_columns(side, depth + 1)
         if run and regions and not band and _crosses(regions[-1][-1], gutter):
             regions[-1].append(run)
         elif run:
@@ -313,86 +313,88 @@ def _regions(runs: list[Run], depth: int) -> list[list[Run]]:
 
 
 def _crosses(run: Run, x: float) -> bool:
-    return run.x0 < x - _MARGIN and run.x1 > x + _MARGIN
+    return run.x0 < x - _GUTTER_MARGIN and run.x1 > x + _GUTTER_MARGIN
 
 
-def _gutter(runs: list[Run]) -> float | None:
-    """Return where a page parts into two columns of running text; tables have shorter pieces."""
-    if not 2 * _FEW_LINES <= len(runs) <= _MANY_RUNS:
+def _find_gutter(runs: list[Run]) -> float | None:
+    """Return the x of the gap between two columns of prose; the cells of tables are shorter."""
+    if not 2 * _MIN_COLUMN_LINES <= len(runs) <= _MAX_RUNS:
         return None
     left, right = min(run.x0 for run in runs), max(run.x1 for run in runs)
     best: tuple[int, float] | None = None
-    for step in range(_STEPS):
-        x = left + (right - left) * (0.25 + 0.5 * step / _STEPS)
+    for step in range(_GUTTER_STEPS):
+        x = left + (right - left) * (0.25 + 0.5 * step / _GUTTER_STEPS)
         crossing = sum(_crosses(run, x) for run in runs)
-        if (best is None or crossing < best[0]) and _parts(runs, x, (left, right)):
+        if (best is None or crossing < best[0]) and _separates_columns(runs, x, (left, right)):
             best = (crossing, x)
     return best[1] if best else None
 
 
-def _parts(runs: list[Run], x: float, bounds: tuple[float, float]) -> bool:
-    one = [run for run in runs if run.x1 <= x + _MARGIN]
-    two = [run for run in runs if run.x0 >= x - _MARGIN]
-    if len(one) + len(two) < 0.7 * len(runs) or min(len(one), len(two)) < _FEW_LINES:
+def _separates_columns(runs: list[Run], x: float, bounds: tuple[float, float]) -> bool:
+    left = [run for run in runs if run.x1 <= x + _GUTTER_MARGIN]
+    right = [run for run in runs if run.x0 >= x - _GUTTER_MARGIN]
+    if len(left) + len(right) < 0.7 * len(runs) or min(len(left), len(right)) < _MIN_COLUMN_LINES:
         return False
-    if max(r.y for r in one) < min(r.y for r in two) or max(r.y for r in two) < min(
-        r.y for r in one
-    ):
+    top = min(max(run.y for run in side) for side in (left, right))
+    bottom = max(min(run.y for run in side) for side in (left, right))
+    if top < bottom:
         return False
-    return _is_running_text(one, x - bounds[0]) and _is_running_text(two, bounds[1] - x)
+    return _is_running_text(left, x - bounds[0]) and _is_running_text(right, bounds[1] - x)
 
 
 def _is_running_text(runs: list[Run], width: float) -> bool:
     wide = median(run.x1 - run.x0 for run in runs) >= 0.5 * width
-    return wide and median(len(run.text) for run in runs) >= _FEW_LETTERS
+    return wide and median(len(run.text) for run in runs) >= _MIN_PROSE_CHARS
 
 
-def without_running_heads(pages: Sequence[list[Line]]) -> list[list[Line]]:
-    """Drop the lines at the edges that stand on many pages at the same place, and page numbers."""
+def drop_running_heads(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """Drop page numbers, and lines repeated at the same position on many pages."""
     seen: dict[str, Counter[int]] = {}
     for lines in pages:
-        for line in (*_edge(lines, top=True), *_edge(lines, top=False)):
-            seen.setdefault(_shape(line), Counter())[int(line.y // _SAME_PLACE)] += 1
-    shift = _shift(pages)
-    return [_body(lines, seen, shift) for lines in pages]
+        for line in (*_edge_lines(lines, top=True), *_edge_lines(lines, top=False)):
+            seen.setdefault(_digits_masked(line), Counter())[int(line.y // _POSITION_STEP)] += 1
+    offset = _page_number_offset(pages)
+    return [_drop_edges(lines, seen, offset) for lines in pages]
 
 
-def _shift(pages: Sequence[list[Line]]) -> int | None:
-    """Return the difference of printed and counted page numbers, if many pages share it."""
-    found = Counter(
+def _page_number_offset(pages: Sequence[list[Line]]) -> int | None:
+    """Return the difference of printed and actual page numbers, if many pages share it."""
+    offsets = Counter(
         number - line.page
         for lines in pages
-        for line in (*_edge(lines, top=True), *_edge(lines, top=False))
-        for number in _outer_numbers(line)
+        for line in (*_edge_lines(lines, top=True), *_edge_lines(lines, top=False))
+        for number in _numbers_at_ends(line)
     )
-    shift, times = next(iter(found.most_common(1)), (0, 0))
-    return shift if times >= max(_REPEATS, len(pages) / 3) else None
+    offset, times = next(iter(offsets.most_common(1)), (0, 0))
+    return offset if times >= max(_MIN_REPEATS, len(pages) / 3) else None
 
 
-def _outer_numbers(line: Line) -> set[int]:
+def _numbers_at_ends(line: Line) -> set[int]:
     words = line.text.split()
     return {int(w) for w in (words[0], words[-1]) if re.fullmatch(r"[0-9]{1,5}", w)}
 
 
-def _body(lines: list[Line], seen: dict[str, Counter[int]], shift: int | None) -> list[Line]:
+def _drop_edges(lines: list[Line], seen: dict[str, Counter[int]], offset: int | None) -> list[Line]:
     dropped: set[int] = set()
     for top in (True, False):
-        edge = _edge(lines, top=top)
+        edge = _edge_lines(lines, top=top)
         inner = [line.y for line in lines if line not in edge]
-        beside = (max(inner) if top else min(inner)) if inner else None
+        neighbour_y = (max(inner) if top else min(inner)) if inner else None
         for line in reversed(edge):
-            # A head stands apart from the text; the last line of a full page does not.
-            apart = beside is None or abs(line.y - beside) > _APART * line.size
-            numbered = shift is not None and line.page + shift in _outer_numbers(line)
-            if not apart or not (numbered or _is_running(line, seen)):
-                beside = line.y
+            # Running heads are separate from the text; the last line of a full page is not.
+            separate = (
+                neighbour_y is None or abs(line.y - neighbour_y) > _MIN_HEADER_GAP * line.size
+            )
+            numbered = offset is not None and line.page + offset in _numbers_at_ends(line)
+            if not separate or not (numbered or _is_repeated(line, seen)):
+                neighbour_y = line.y
                 continue
             dropped.add(id(line))
     return [line for line in lines if id(line) not in dropped]
 
 
-def _edge(lines: list[Line], *, top: bool) -> list[Line]:
-    """Return the lines of the two outermost heights, the outermost first."""
+def _edge_lines(lines: list[Line], *, top: bool) -> list[Line]:
+    """Return the lines at the two outermost heights, outermost first."""
     heights = sorted({round(line.y) for line in lines}, reverse=top)[:_EDGE_LINES]
     return sorted(
         (line for line in lines if round(line.y) in heights),
@@ -400,14 +402,14 @@ def _edge(lines: list[Line], *, top: bool) -> list[Line]:
     )
 
 
-def _shape(line: Line) -> str:
+def _digits_masked(line: Line) -> str:
     text = line.text.lower()
     return "#" if re.fullmatch(r"[ivxlc]+", text) else re.sub(r"\d+", "#", text)
 
 
-def _is_running(line: Line, seen: dict[str, Counter[int]]) -> bool:
-    shape = _shape(line)
-    places = seen[shape]
-    place = int(line.y // _SAME_PLACE)
-    times = max(places[place] + places[place - 1], places[place] + places[place + 1])
-    return times >= (2 if _NUMBER.match(shape) else _REPEATS)
+def _is_repeated(line: Line, seen: dict[str, Counter[int]]) -> bool:
+    text = _digits_masked(line)
+    positions = seen[text]
+    y = int(line.y // _POSITION_STEP)
+    times = max(positions[y] + positions[y - 1], positions[y] + positions[y + 1])
+    return times >= (2 if _PAGE_NUMBER.match(text) else _MIN_REPEATS)

@@ -1,4 +1,4 @@
-"""What `conf.py` says about a Sphinx book, read and never run."""
+"""The settings in `conf.py` of a Sphinx book, read without executing it."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -12,40 +12,40 @@ from citewell.ingest.formats.markdown import read_text
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 
-SUFFIXES = (".rst", ".md", ".ipynb")
+DEFAULT_SUFFIXES = (".rst", ".md", ".ipynb")
 MAX_LENGTH = 20_000
-"""Characters of a text, or values of a list, that a setting may be put together to."""
-_ROOTS = ("index", "contents")
-_IN_PROJECTS = ("docs", "docs/source", "doc", "doc/source")
+"""Limit on the characters of a computed string, or the items of a computed list."""
+_ROOT_DOCUMENTS = ("index", "contents")
+_DOCS_FOLDERS = ("docs", "docs/source", "doc", "doc/source")
 
 
 class _TooLong(ValueError):
-    """A value was put together to more than any setting needs."""
+    """A computed value exceeds `MAX_LENGTH`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SphinxConfig:
-    """What decides the pages and addresses of a Sphinx book."""
+    """The settings that determine the pages and URLs of a Sphinx book."""
 
     folder: Path
-    """Where the pages are."""
+    """The folder of the pages."""
     conf: Path | None
     root: str
-    """Name of the document that everything hangs from."""
-    suffixes: tuple[str, ...] = SUFFIXES
+    """The name of the root document."""
+    suffixes: tuple[str, ...] = DEFAULT_SUFFIXES
     exclude: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """Which settings were left out that a `conf.py` should not have."""
+    """Settings that were ignored, with the reasons."""
 
     def text(self, name: str) -> str:
-        """Return a setting that should be a string; empty where it is none."""
+        """Return a string setting; empty if it is missing or not a string."""
         value = self.settings.get(name)
         return value if isinstance(value, str) else ""
 
     @property
-    def linked(self) -> bool:
-        """Whether references by name may lead into other books."""
+    def uses_intersphinx(self) -> bool:
+        """Whether references may resolve to other projects."""
         return bool(self.settings.get("intersphinx_mapping"))
 
 
@@ -53,24 +53,25 @@ def find_config(root: Path, options: IngestOptions | None = None) -> SphinxConfi
     """Find the Sphinx book in a folder, in `source` below it, or in a project's `docs`."""
     if not root.is_dir():
         return None
-    beside = ((root, root), (root / "source",) * 2, (root, root / "source"))
-    for conf, folder in (*beside, *((root / place,) * 2 for place in _IN_PROJECTS)):
+    layouts = ((root, root), (root / "source",) * 2, (root, root / "source"))
+    for conf, folder in (*layouts, *((root / name,) * 2 for name in _DOCS_FOLDERS)):
         file = conf / "conf.py"
         if not file.is_file():
             continue
         notes: list[str] = []
         settings = read_settings(file, options or IngestOptions(), notes)
-        named = scalar(settings.get("root_doc")) or scalar(settings.get("master_doc"))
+        root_doc = scalar(settings.get("root_doc")) or scalar(settings.get("master_doc"))
         suffixes = _suffixes(settings)
-        if document := _root_document(folder, [named] if named else [*_ROOTS], suffixes):
+        names = [root_doc] if root_doc else [*_ROOT_DOCUMENTS]
+        if document := _root_document(folder, names, suffixes):
             return SphinxConfig(
                 folder=folder,
                 conf=file,
                 root=document,
                 suffixes=suffixes,
                 exclude=(
-                    *_strings(settings, "exclude_patterns"),
-                    *_strings(settings, "templates_path"),
+                    *_string_tuple(settings, "exclude_patterns"),
+                    *_string_tuple(settings, "templates_path"),
                 ),
                 settings=settings,
                 notes=tuple(dict.fromkeys(notes)),
@@ -82,8 +83,8 @@ def find_config(root: Path, options: IngestOptions | None = None) -> SphinxConfi
 
 
 def _root_document(folder: Path, names: list[str], suffixes: tuple[str, ...]) -> str | None:
-    places = (name for name in names for end in suffixes if (folder / f"{name}{end}").is_file())
-    return next(places, None)
+    existing = (name for name in names for end in suffixes if (folder / f"{name}{end}").is_file())
+    return next(existing, None)
 
 
 def _has_toctree(file: Path) -> bool:
@@ -94,12 +95,12 @@ def _has_toctree(file: Path) -> bool:
 
 
 def _suffixes(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    given = settings.get("source_suffix")
-    listed = [given] if isinstance(given, str) else list(given) if given else []
-    return tuple(dict.fromkeys([*(s for s in listed if isinstance(s, str)), *SUFFIXES]))
+    value = settings.get("source_suffix")
+    suffixes = [value] if isinstance(value, str) else list(value) if value else []
+    return tuple(dict.fromkeys([*(s for s in suffixes if isinstance(s, str)), *DEFAULT_SUFFIXES]))
 
 
-def _strings(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _string_tuple(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = settings.get(name)
     return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
 
@@ -107,21 +108,21 @@ def _strings(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
 def read_settings(
     file: Path, options: IngestOptions, notes: list[str] | None = None
 ) -> dict[str, Any]:
-    """Return the settings that `conf.py` writes down as they are; computed ones are left out."""
+    """Return the settings of `conf.py` that can be evaluated statically."""
     try:
         tree = ast.parse(read_text(SourceFile(file, file.name), options))
     except (UnreadableFile, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for node in _statements(tree):
         try:
-            _assign(node, found)
+            _evaluate_assignment(node, settings)
         except _TooLong as error:
             if notes is not None:
-                notes.append(f"line {node.lineno} {error}; it is left out")
+                notes.append(f"line {node.lineno} {error} and is ignored")
         except (ValueError, TypeError, RecursionError, MemoryError):
             continue
-    return found
+    return settings
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -131,27 +132,27 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
             yield from node.body
 
 
-def _assign(node: ast.stmt, found: dict[str, Any]) -> None:
+def _evaluate_assignment(node: ast.stmt, settings: dict[str, Any]) -> None:
     match node:
         case ast.Assign(targets=targets):
-            value = _value(node.value, found)
+            value = _evaluate(node.value, settings)
             for target in targets:
                 if isinstance(target, ast.Name):
-                    found[target.id] = value
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as given):
-            found[name] = _value(given, found)
+                    settings[target.id] = value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as expression):
+            settings[name] = _evaluate(expression, settings)
         case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()):
-            more = _value(node.value, found)
-            found[name] = _sum(found[name], more) if name in found else more
+            value = _evaluate(node.value, settings)
+            settings[name] = _add(settings[name], value) if name in settings else value
         case _:
             pass
 
 
-def _sum(left: Any, right: Any) -> Any:
-    """Return two texts or two lists as one; a few lines can double either until it fills memory.
+def _add(left: Any, right: Any) -> Any:
+    """Concatenate two strings or two lists; limited, because repeated doubling fills memory.
 
     Raises:
-        ValueError: it is neither, or longer than any setting.
+        ValueError: they are of other types, or too long together.
     """
     if not any(isinstance(left, kind) and isinstance(right, kind) for kind in (str, list)):
         raise ValueError
@@ -159,7 +160,7 @@ def _sum(left: Any, right: Any) -> Any:
     return left + right
 
 
-def _joined(parts: list[Any]) -> str:
+def _join(parts: list[Any]) -> str:
     if any(isinstance(part, list | dict) for part in parts):
         raise ValueError
     texts = [scalar(part) for part in parts]
@@ -172,22 +173,22 @@ def _check_length(length: int) -> None:
         raise _TooLong(f"makes a value longer than {MAX_LENGTH:,}")
 
 
-def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """Evaluate what needs no running: literals, names of earlier ones, sums and f-strings.
+def _evaluate(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """Evaluate literals, names assigned before, concatenations and f-strings.
 
     Raises:
-        ValueError: it has to be computed.
+        ValueError: the expression cannot be evaluated statically.
     """
     match node:
         case ast.Name(id=name) if name in known:
             return known[name]
         case ast.BinOp(op=ast.Add()):
-            return _sum(_value(node.left, known), _value(node.right, known))
+            return _add(_evaluate(node.left, known), _evaluate(node.right, known))
         case ast.JoinedStr():
-            return _joined([_value(part, known) for part in node.values])
+            return _join([_evaluate(part, known) for part in node.values])
         case ast.FormattedValue(format_spec=None):
-            return _value(node.value, known)
+            return _evaluate(node.value, known)
         case ast.List() | ast.Tuple():
-            return [_value(element, known) for element in node.elts]
+            return [_evaluate(element, known) for element in node.elts]
         case _:
             return ast.literal_eval(node)

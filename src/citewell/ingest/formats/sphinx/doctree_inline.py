@@ -1,4 +1,4 @@
-"""The running text of docutils' tree, as Markdown."""
+"""Render the inline nodes of a docutils document as Markdown."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from docutils import nodes
 
 from citewell.ingest.formats.sphinx.toctree import join_docname
 
-# Only what Markdown would read as markup: a lone `*`, `snake_case` and `5 < 6` stay as they are.
+# Only what Markdown would parse as markup, not a single `*`, `snake_case` or `5 < 6`.
 _SPECIAL = re.compile(
     r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$])|[*`$|]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|<(?=[A-Za-z/!])"
     r"|\[(?=[^\]]*\][(\[])|\[(?=\^)"
@@ -21,36 +21,30 @@ _DIGITS = re.compile(r"[+−-]?[\dn]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceTargets:
-    """What references by name stand for, across the whole book."""
+    """The targets of references in the whole book."""
 
     titles: Mapping[str, str] = field(default_factory=dict)
     """Document name to title."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Label to the title or caption it stands before."""
+    """Label to the title or caption of its target."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """Substitutions that Sphinx makes on its own: `|version|`, `|release|`."""
-    wanted: list[tuple[str, str, str]] = field(default_factory=list)
-    """Which document referred to what, by role and target: gathered while they are rendered."""
+    """Sphinx's default substitutions: `|version|`, `|release|`."""
+    references: list[tuple[str, str, str]] = field(default_factory=list)
+    """References as (document, role, target), recorded during rendering."""
 
 
 def escape(text: str) -> str:
-    """Protect what Markdown would read as markup."""
+    """Escape Markdown markup."""
     return _SPECIAL.sub(lambda m: f"\\{m[0]}", text)
 
 
-def escape_start(line: str) -> str:
-    """Protect the beginning of a paragraph that looks like an item, a row or a heading."""
-
-    def protect(found: re.Match[str]) -> str:
-        if found[3]:
-            return f"{found[1]}{found[3]}\\{found[4]}"
-        return f"{found[1]}\\{found[2]}"
-
-    return _LINE_START.sub(protect, line)
+def escape_block_start(line: str) -> str:
+    """Escape the beginning of a paragraph that looks like a list item, table or heading."""
+    return _LINE_START.sub(lambda m: f"{m[1]}{m[3] or ''}\\{m[4] or m[2]}", line)
 
 
-def code(text: str) -> str:
-    """Make inline code, whatever it holds."""
+def inline_code(text: str) -> str:
+    """Write inline code with a fence longer than any run of backticks inside."""
     text = _SPACE.sub(" ", text).strip()
     if not text:
         return ""
@@ -61,29 +55,29 @@ def code(text: str) -> str:
 
 
 class InlineText:
-    """Renders the inline nodes of one page."""
+    """Renders the inline nodes of a page."""
 
-    def __init__(self, names: ReferenceTargets, docname: str) -> None:
-        self._names = names
+    def __init__(self, targets: ReferenceTargets, docname: str) -> None:
+        self._targets = targets
         self._docname = docname
 
     def render(self, node: nodes.Node) -> str:
-        """Return the Markdown of everything inside `node`, on one line."""
-        return _SPACE.sub(" ", self._children(node)).strip()
+        """Return the children of `node` as Markdown on one line."""
+        return _SPACE.sub(" ", self._render_children(node)).strip()
 
-    def _children(self, node: nodes.Node) -> str:
-        return "".join(self._one(child) for child in node.children)
+    def _render_children(self, node: nodes.Node) -> str:
+        return "".join(self._render_node(child) for child in node.children)
 
-    def _one(self, node: nodes.Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm a node
+    def _render_node(self, node: nodes.Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per node
         match node:
             case nodes.Text():
                 return escape(node.astext())
             case nodes.strong():
-                return self._wrapped("**", node)
+                return self._wrap("**", node)
             case nodes.emphasis() | nodes.title_reference():
-                return self._wrapped("*", node)
+                return self._wrap("*", node)
             case nodes.literal():
-                return code(node.astext())
+                return inline_code(node.astext())
             case nodes.math():
                 return f"${_SPACE.sub(' ', node.astext()).strip()}$"
             case nodes.inline() if "kind" in node:
@@ -96,49 +90,50 @@ class InlineText:
                 return f"\\[{escape(node.astext())}\\]"
             case nodes.image():
                 alt = _SPACE.sub(" ", str(node.get("alt", ""))).strip()
-                return f"![{escape(alt)}]({_address(node.get('uri', ''))})" if alt else ""
+                return f"![{escape(alt)}]({_escape_url(node.get('uri', ''))})" if alt else ""
             case nodes.superscript():
-                text = self._children(node)
+                text = self._render_children(node)
                 return f"^{text}" if _DIGITS.fullmatch(text) else text
             case nodes.abbreviation():
-                more = node.get("explanation")
-                return self._children(node) + (f" ({escape(str(more))})" if more else "")
+                explanation = node.get("explanation")
+                suffix = f" ({escape(str(explanation))})" if explanation else ""
+                return self._render_children(node) + suffix
             case nodes.problematic() | nodes.substitution_reference():
                 return self._unresolved(node)
             case nodes.raw() | nodes.system_message() | nodes.comment() | nodes.pending():
                 return ""
             case _:
-                return self._children(node)
+                return self._render_children(node)
 
-    def _wrapped(self, mark: str, node: nodes.Node) -> str:
-        text = self._children(node).strip()
+    def _wrap(self, mark: str, node: nodes.Node) -> str:
+        text = self._render_children(node).strip()
         return f"{mark}{text}{mark}" if text else ""
 
     def _link(self, node: nodes.reference) -> str:
-        text = self._children(node)
+        text = self._render_children(node)
         uri = str(node.get("refuri", ""))
         plain = _SPACE.sub(" ", node.astext()).strip()
         if not re.match(r"(?:https?|mailto|ftp):", uri) or not plain:
             return text
         if plain in (uri, uri.removeprefix("mailto:")):
             return plain
-        return f"[{_SPACE.sub(' ', text).strip()}]({_address(uri)})"
+        return f"[{_SPACE.sub(' ', text).strip()}]({_escape_url(uri)})"
 
     def _cross_reference(self, node: nodes.inline) -> str:
-        words = node.astext()
+        text = node.astext()
         if node["kind"] in ("ref", "doc"):
-            self._names.wanted.append((self._docname, node["kind"], str(node["target"])))
+            self._targets.references.append((self._docname, node["kind"], str(node["target"])))
         if not node["explicit"]:
-            words = self._resolved(node["kind"], str(node["target"])) or words
-        return code(words) if node["code"] else escape(words)
+            text = self._resolve(node["kind"], str(node["target"])) or text
+        return inline_code(text) if node["code"] else escape(text)
 
-    def _resolved(self, kind: str, target: str) -> str | None:
-        names = self._names
+    def _resolve(self, kind: str, target: str) -> str | None:
+        targets = self._targets
         match kind:
             case "ref" | "numref":
-                return names.labels.get(nodes.fully_normalize_name(target))
+                return targets.labels.get(nodes.fully_normalize_name(target))
             case "doc":
-                return names.titles.get(join_docname(self._docname, target))
+                return targets.titles.get(join_docname(self._docname, target))
             case "eq":
                 return f"({target})"
             case _:
@@ -147,11 +142,11 @@ class InlineText:
     def _unresolved(self, node: nodes.Element) -> str:
         text = node.astext()
         if isinstance(node, nodes.substitution_reference):
-            return escape(self._names.values.get(text, text))
-        found = _UNRESOLVED.fullmatch(text)
-        words = next((g for g in found.groups() if g), text) if found else text
-        return escape(self._names.values.get(words, words))
+            return escape(self._targets.values.get(text, text))
+        match = _UNRESOLVED.fullmatch(text)
+        name = next((g for g in match.groups() if g), text) if match else text
+        return escape(self._targets.values.get(name, name))
 
 
-def _address(uri: object) -> str:
+def _escape_url(uri: object) -> str:
     return re.sub(r"[\s()<>]", lambda m: f"%{ord(m[0]):02X}", str(uri))

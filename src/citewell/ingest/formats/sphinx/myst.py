@@ -1,4 +1,4 @@
-"""MyST Markdown: its directives, roles and targets, put into the Markdown every reader shares."""
+"""Parse MyST Markdown: convert its directives, roles and targets to plain Markdown."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ from citewell.ingest.formats.mdx import split_front_matter
 from citewell.ingest.formats.sphinx.doctree_inline import InlineText, ReferenceTargets
 from citewell.ingest.formats.sphinx.include_context import IncludeContext
 from citewell.ingest.formats.sphinx.rst import find_role
-from citewell.ingest.formats.sphinx.toctree import Contents
+from citewell.ingest.formats.sphinx.toctree import Toctree
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.text.plain_text import strip_inline_markup
 
-_OPEN = re.compile(r"^([ \t]*)(`{3,}|~{3,}|:{3,})[ \t]*(?:\{([\w:.+-]+)\})?[ \t]*(.*)$")
+_FENCE_START = re.compile(r"^([ \t]*)(`{3,}|~{3,}|:{3,})[ \t]*(?:\{([\w:.+-]+)\})?[ \t]*(.*)$")
 _TARGET = re.compile(r"^[ \t]*\(([^()\s][^()]*)\)=[ \t]*$")
 _ROLE = re.compile(r"(?<![\\`\w])\{([a-zA-Z][\w:+.-]*)\}(`+)(?!`)(.+?)(?<!`)\2(?!`)", re.S)
 _FOOTNOTE = re.compile(r"(?<!^)\[\^[^\]\s]+\](?!:)|^\[\^[^\]\s]+\](?!:)", re.M)
 _OPTION = re.compile(r"^[ \t]*:([\w-]+):[ \t]*(.*)$")
 _VALUE = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
 _MAX_DEPTH = 40
-_PLAIN: dict[str, type[nodes.TextElement]] = {
+_INLINE_ROLES: dict[str, type[nodes.TextElement]] = {
     "math": nodes.math,
     "sub": nodes.subscript,
     "subscript": nodes.subscript,
@@ -40,108 +40,108 @@ _PLAIN: dict[str, type[nodes.TextElement]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MystPage:
-    """One MyST file: its sections, and what the rest of the book must know of it."""
+    """A MyST page, with its toctrees and labels."""
 
     page: ParsedPage
-    trees: tuple[Contents, ...]
+    toctrees: tuple[Toctree, ...]
     labels: dict[str, str]
-    """Label to the heading it stands before."""
+    """Label to the heading after it."""
 
 
 @dataclass(slots=True)
 class MystState:
-    """What the conversion of one page gathers on its way."""
+    """The state of the conversion of a page."""
 
     inline: InlineText
-    around: IncludeContext | None = None
-    trees: list[Contents] = field(default_factory=list)
+    context: IncludeContext | None = None
+    toctrees: list[Toctree] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_myst(
     text: str,
-    around: IncludeContext | None = None,
-    names: ReferenceTargets | None = None,
+    context: IncludeContext | None = None,
+    targets: ReferenceTargets | None = None,
     docname: str = "",
 ) -> MystPage:
-    """Read one MyST file into sections with the ids that Sphinx gives them.
+    """Parse a MyST page into sections with Sphinx's ids.
 
     Raises:
-        UnreadableFile: the front matter or a comment is broken.
+        UnreadableFile: the front matter or a comment is invalid.
     """
     text = re.sub(r"\r\n?", "\n", text)
     front_matter, body = split_front_matter(text)
-    inline = InlineText(names or ReferenceTargets(), docname)
-    state = MystState(inline=inline, around=around, values=_substitutions(front_matter))
+    inline = InlineText(targets or ReferenceTargets(), docname)
+    state = MystState(inline=inline, context=context, values=_substitutions(front_matter))
     lines = list(convert(body.split("\n"), state))
-    labels = _give_ids(lines)
-    whole = "\n".join(lines)
-    page = parse_page(whole, mdx=False)
+    labels = _add_heading_ids(lines)
+    markdown = "\n".join(lines)
+    page = parse_page(markdown, mdx=False)
     if page.heading is None and (title := scalar(front_matter.get("title"))):
-        page = parse_page(f"---\ntitle: {_quoted(title)}\n---\n{whole}", mdx=False)
-    return MystPage(page=page, trees=tuple(state.trees), labels=labels)
+        page = parse_page(f"---\ntitle: {_yaml_quote(title)}\n---\n{markdown}", mdx=False)
+    return MystPage(page=page, toctrees=tuple(state.toctrees), labels=labels)
 
 
-def _quoted(title: str) -> str:
+def _yaml_quote(title: str) -> str:
     return "'" + " ".join(title.split()).replace("'", "''") + "'"
 
 
 def _substitutions(front_matter: dict[str, Any]) -> dict[str, Any]:
-    inner = front_matter.get("myst")
-    for source in (inner if isinstance(inner, dict) else {}, front_matter):
-        found = source.get("substitutions")
-        if isinstance(found, dict):
-            return found
+    myst = front_matter.get("myst")
+    for table in (myst if isinstance(myst, dict) else {}, front_matter):
+        substitutions = table.get("substitutions")
+        if isinstance(substitutions, dict):
+            return substitutions
     return {}
 
 
 def convert(lines: list[str], state: MystState, depth: int = 0) -> Iterator[str]:
-    """Yield the lines as plain Markdown, directives and roles in them rendered."""
-    place = 0
+    """Yield the lines as plain Markdown, with rendered directives and roles."""
+    index = 0
     prose: list[str] = []
-    while place < len(lines):
-        line = lines[place]
-        found = _OPEN.match(line)
-        if not found or (found[2][0] == "`" and "`" in found[4]):
+    while index < len(lines):
+        line = lines[index]
+        fence = _FENCE_START.match(line)
+        if not fence or (fence[2][0] == "`" and "`" in fence[4]):
             if not line.startswith(("% ", "+++")) and line != "%":
                 prose.append(line)
-            place += 1
+            index += 1
             continue
-        yield from _running(prose, state)
+        yield from _render_roles(prose, state)
         prose = []
-        end = _closing(lines, place, found[2])
-        inside = lines[place + 1 : end]
-        if found[3] is not None and depth < _MAX_DEPTH:
-            yield from _directive(found, inside, state, depth)
-        elif found[2][0] == ":":
+        end = _find_closing_fence(lines, index, fence[2])
+        body = lines[index + 1 : end]
+        if fence[3] is not None and depth < _MAX_DEPTH:
+            yield from _directive(fence, body, state, depth)
+        elif fence[2][0] == ":":
             yield line
-            yield from convert(inside, state, depth + 1) if depth < _MAX_DEPTH else inside
+            yield from convert(body, state, depth + 1) if depth < _MAX_DEPTH else body
             yield from lines[end : end + 1]
         else:
-            yield from lines[place : end + 1]
-        place = end + 1
-    yield from _running(prose, state)
+            yield from lines[index : end + 1]
+        index = end + 1
+    yield from _render_roles(prose, state)
 
 
-def _closing(lines: list[str], place: int, fence: str) -> int:
-    for end in range(place + 1, len(lines)):
+def _find_closing_fence(lines: list[str], start: int, fence: str) -> int:
+    for end in range(start + 1, len(lines)):
         stripped = lines[end].strip()
         if len(stripped) >= len(fence) and set(stripped) == {fence[0]}:
             return end
     return len(lines)
 
 
-def _running(lines: list[str], state: MystState) -> list[str]:
+def _render_roles(lines: list[str], state: MystState) -> list[str]:
     if not lines:
         return []
 
     def role(match: re.Match[str]) -> str:
-        words = " ".join(match[3].split())
-        kind = match[1].lower()
-        if kind in _PLAIN:
-            node: nodes.Node = _PLAIN[kind](words, words)
+        text = " ".join(match[3].split())
+        name = match[1].lower()
+        if name in _INLINE_ROLES:
+            node: nodes.Node = _INLINE_ROLES[name](text, text)
         else:
-            node = find_role(kind, lambda _: None)(kind, words, words, 0, None)[0][0]
+            node = find_role(name, lambda _: None)(name, text, text, 0, None)[0][0]
         return state.inline.render(nodes.paragraph("", "", node))
 
     text = _ROLE.sub(role, "\n".join(lines))
@@ -150,17 +150,17 @@ def _running(lines: list[str], state: MystState) -> list[str]:
 
 
 def _unquoted(value: str) -> str:
-    """Return an option's value, which may be quoted as in YAML."""
+    """Strip YAML quotes from an option's value."""
     value = value.strip()
     quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
     return value[1:-1] if quoted else value
 
 
 def _directive(
-    found: re.Match[str], inside: list[str], state: MystState, depth: int
+    fence: re.Match[str], lines: list[str], state: MystState, depth: int
 ) -> Iterator[str]:
-    indent = found[1]
-    body = [line.removeprefix(indent) for line in inside]
+    indent = fence[1]
+    body = [line.removeprefix(indent) for line in lines]
     options: dict[str, str] = {}
     if body and body[0].strip() == "---":
         end = next((n for n, line in enumerate(body[1:], 1) if line.strip() == "---"), 0)
@@ -170,37 +170,38 @@ def _directive(
     while body and (option := _OPTION.match(body[0])):
         options[option[1]] = _unquoted(option[2])
         body = body[1:]
-    fence = Fence(name=found[3].lower(), argument=found[4].strip(), options=options, body=body)
+    name, argument = fence[3].lower(), fence[4].strip()
+    directive = Directive(name=name, argument=argument, options=options, body=body)
 
-    def inner(lines: list[str]) -> list[str]:
+    def convert_lines(lines: list[str]) -> list[str]:
         return list(convert(lines, state, depth + 1))
 
     yield ""
-    for line in render_directive(fence, inner, state.trees, state.around):
+    for line in render_directive(directive, convert_lines, state.toctrees, state.context):
         yield f"{indent}{line}" if line else ""
     yield ""
 
 
-def _give_ids(lines: list[str]) -> dict[str, str]:
-    """Write each heading's id behind it, and blank the targets; give what the targets name."""
+def _add_heading_ids(lines: list[str]) -> dict[str, str]:
+    """Append its id to each heading and blank the targets, in place; return the labels."""
     labels: dict[str, str] = {}
     pending: dict[str, str] = {}
-    ids = _Ids()
-    text = "\n".join(lines)
-    headings, fenced = dict(_headings(text)), set(_fenced_lines(text))
+    ids = _IdAllocator()
+    markdown = "\n".join(lines)
+    headings, fenced = dict(_headings(markdown)), set(_fenced_lines(markdown))
     for number, line in enumerate(lines):
         target = None if number in fenced else _TARGET.match(line)
         if target:
             pending[nodes.fully_normalize_name(target[1])] = ids.take(target[1])
             lines[number] = ""
         elif number in headings:
-            words = strip_inline_markup(headings[number])
-            # The name its author gave it comes before the one made of its words.
-            given = [ids.take(words), *pending.values()][-1]
-            labels |= dict.fromkeys(pending, words)
+            markdown = strip_inline_markup(headings[number])
+            # An explicit target takes precedence over the id made of the markdown.
+            heading_id = [ids.take(markdown), *pending.values()][-1]
+            labels |= dict.fromkeys(pending, markdown)
             pending = {}
             bare = re.sub(r"[ \t]+#+[ \t]*$", "", line) if line.lstrip().startswith("#") else line
-            lines[number] = f"{bare.rstrip()} {{#{given}}}"
+            lines[number] = f"{bare.rstrip()} {{#{heading_id}}}"
         elif line.strip():
             pending = {}
             if number not in fenced:
@@ -222,29 +223,29 @@ def _fenced_lines(text: str) -> Iterator[int]:
             yield from range(*token.map)
 
 
-class _Ids:
-    """The ids of one page, as docutils makes them."""
+class _IdAllocator:
+    """Generates the ids of a page, by the rules of docutils."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
         self._count = 0
 
-    def take(self, words: str) -> str:
-        """Return the id of the next heading or target of that name."""
-        name = str(nodes.make_id(words))
-        while not name or name in self._taken:
+    def take(self, text: str) -> str:
+        """Return the id of the next heading or target with this text."""
+        name = str(nodes.make_id(text))
+        while not name or name in self._used:
             self._count += 1
             name = f"id{self._count}"
-        self._taken.add(name)
+        self._used.add(name)
         return name
 
     def skip(self, count: int) -> None:
-        """Count nodes that take an id without showing it, as references to footnotes do."""
+        """Reserve generated ids, such as those of footnote references."""
         for _ in range(count):
             self.take("")
 
 
-Inner = Callable[[list[str]], list[str]]
+ConvertLines = Callable[[list[str]], list[str]]
 
 _ADMONITIONS = frozenset(
     re.findall(
@@ -256,11 +257,13 @@ _ADMONITIONS = frozenset(
     )
 )
 _TITLED_ADMONITIONS = frozenset(("admonition", "topic", "exercise", "solution"))
-_CODE = frozenset(("code-block", "code", "sourcecode", "code-cell", "prompt", "parsed-literal"))
-_TESTED = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
-"""Code that Sphinx can run, and the language it is written in."""
-_DIAGRAMS = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
-_TITLED = frozenset(
+_CODE_DIRECTIVES = frozenset(
+    ("code-block", "code", "sourcecode", "code-cell", "prompt", "parsed-literal")
+)
+_TESTED_CODE = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
+"""Directives with code that Sphinx can run, and its language."""
+_DIAGRAM_DIRECTIVES = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
+_TITLED_DIRECTIVES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -269,7 +272,7 @@ _TITLED = frozenset(
         """,
     )
 )
-_DROPPED = frozenset(
+_DROPPED_DIRECTIVES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -279,7 +282,7 @@ _DROPPED = frozenset(
         """,
     )
 )
-_VERSIONS = {
+_VERSION_LABELS = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version",
@@ -288,8 +291,8 @@ _LANGUAGES = {"ipython3": "python", "ipython": "python"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
-    """One directive as written: its name, argument, options and lines."""
+class Directive:
+    """A parsed directive."""
 
     name: str
     argument: str
@@ -298,110 +301,126 @@ class Fence:
 
 
 def render_directive(
-    fence: Fence, inner: Inner, trees: list[Contents], around: IncludeContext | None
+    directive: Directive,
+    convert_lines: ConvertLines,
+    toctrees: list[Toctree],
+    context: IncludeContext | None,
 ) -> list[str]:
-    """Return the lines of Markdown that a directive stands for; `inner` converts what it holds."""
-    name = fence.name
+    """Render a directive as lines of Markdown; `convert_lines` converts its content."""
+    name = directive.name
     if name == "toctree":
-        trees.append(_contents(fence))
-    if name == "toctree" or name in _DROPPED:
+        toctrees.append(_toctree(directive))
+    if name == "toctree" or name in _DROPPED_DIRECTIVES:
         return []
-    if name in _CODE or name in _DIAGRAMS or name in _TESTED:
-        return _code(fence)
+    if name in _CODE_DIRECTIVES or name in _DIAGRAM_DIRECTIVES or name in _TESTED_CODE:
+        return _render_code(directive)
     if name in ("include", "literalinclude"):
-        return _render_include(fence, inner, around)
+        return _render_include(directive, convert_lines, context)
     if name == "eval-rst":
-        return _rst(fence.body, around)
-    return _shown(fence, inner)
+        return _render_rst(directive.body, context)
+    return _render_block(directive, convert_lines)
 
 
-def _shown(fence: Fence, inner: Inner) -> list[str]:
-    if fence.name == "math":
-        return ["$$", *_words([fence.argument, *fence.body]), "$$"]
-    if fence.name in ("figure", "image"):
-        return _picture(fence, inner)
-    return _framed(fence, inner)
+def _render_block(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+    if directive.name == "math":
+        return ["$$", *_strip_blank_lines([directive.argument, *directive.body]), "$$"]
+    if directive.name in ("figure", "image"):
+        return _image(directive, convert_lines)
+    return _render_titled(directive, convert_lines)
 
 
-def _framed(fence: Fence, inner: Inner) -> list[str]:
-    name, argument = fence.name.split(":")[-1], fence.argument
-    theorem = fence.name.startswith(("prf:", "proof:"))
+def _render_titled(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+    name, argument = directive.name.split(":")[-1], directive.argument
+    theorem = directive.name.startswith(("prf:", "proof:"))
     if name in _ADMONITIONS:
-        if name in _VERSIONS:
+        if name in _VERSION_LABELS:
             version, _, words = argument.partition(" ")
-            argument = f"{_VERSIONS[name]} {version}" + (f": {words}" if words else "")
-        return [f":::{name}", *inner(_words([argument, "", *fence.body])), ":::"]
+            argument = f"{_VERSION_LABELS[name]} {version}" + (f": {words}" if words else "")
+        return [
+            f":::{name}",
+            *convert_lines(_strip_blank_lines([argument, "", *directive.body])),
+            ":::",
+        ]
     if name in _TITLED_ADMONITIONS or theorem:
         title = f"[{argument.replace(']', ')')}]" if argument else ""
-        return [f":::{name}{title}", *inner(_words(fence.body)), ":::"]
-    # Of an unknown directive, an argument of several words is taken for a title.
-    titled = argument and (name in _TITLED or len(argument.split()) > 1)
+        return [f":::{name}{title}", *convert_lines(_strip_blank_lines(directive.body)), ":::"]
+    # For an unknown directive, an argument of several words is a title.
+    titled = argument and (name in _TITLED_DIRECTIVES or len(argument.split()) > 1)
     lead = [f"**{argument}**:", ""] if titled and not argument.isdecimal() else []
-    return [*lead, *inner(fence.body)]
+    return [*lead, *convert_lines(directive.body)]
 
 
-def _words(lines: list[str]) -> list[str]:
-    """Drop the empty lines at both ends."""
+def _strip_blank_lines(lines: list[str]) -> list[str]:
+    """Strip blank lines at both ends."""
     return "\n".join(lines).strip("\n").split("\n")
 
 
-def _contents(fence: Fence) -> Contents:
-    return Contents(
-        entries=tuple(line.strip() for line in fence.body if line.strip()),
-        caption=fence.options.get("caption", ""),
-        glob="glob" in fence.options,
-        reversed="reversed" in fence.options,
+def _toctree(directive: Directive) -> Toctree:
+    return Toctree(
+        entries=tuple(line.strip() for line in directive.body if line.strip()),
+        caption=directive.options.get("caption", ""),
+        glob="glob" in directive.options,
+        reversed="reversed" in directive.options,
     )
 
 
-def _code(fence: Fence) -> list[str]:
-    tags = fence.options.get("tags", "")
+def _render_code(directive: Directive) -> list[str]:
+    tags = directive.options.get("tags", "")
     if "remove-cell" in tags or "hide-cell" in tags:
         return []
-    named = fence.name if fence.name in _DIAGRAMS else fence.argument.split(" ")[0]
-    language = _TESTED.get(fence.name, named)
-    caption = fence.options.get("caption")
+    named = (
+        directive.name
+        if directive.name in _DIAGRAM_DIRECTIVES
+        else directive.argument.split(" ")[0]
+    )
+    language = _TESTED_CODE.get(directive.name, named)
+    caption = directive.options.get("caption")
     lead = [f"**{caption}**:", ""] if caption else []
-    code = fenced("\n".join(_words(fence.body)), _LANGUAGES.get(language, language))
+    code = fenced("\n".join(_strip_blank_lines(directive.body)), _LANGUAGES.get(language, language))
     return [*lead, *code.split("\n")]
 
 
-def _picture(fence: Fence, inner: Inner) -> list[str]:
-    alt = fence.options.get("alt", "")
-    image = [f"![{alt}]({fence.argument.replace(' ', '%20')})", ""] if alt else []
-    return [*image, *inner(fence.body)]
+def _image(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+    alt = directive.options.get("alt", "")
+    image = [f"![{alt}]({directive.argument.replace(' ', '%20')})", ""] if alt else []
+    return [*image, *convert_lines(directive.body)]
 
 
-def _render_include(fence: Fence, inner: Inner, around: IncludeContext | None) -> list[str]:
-    found = around.read(fence.argument) if around else None
-    if found is None or around is None:
+def _render_include(
+    directive: Directive, convert_lines: ConvertLines, context: IncludeContext | None
+) -> list[str]:
+    included = context.read(directive.argument) if context else None
+    if included is None or context is None:
         return []
-    path, text = found
-    if fence.name == "literalinclude" or {"literal", "code"} & set(fence.options):
-        # docutils, where it is needed
-        from citewell.ingest.formats.sphinx.rst_directives import cut_lines
+    path, text = included
+    if directive.name == "literalinclude" or {"literal", "code"} & set(directive.options):
+        from citewell.ingest.formats.sphinx.rst_directives import select_literalinclude_lines
 
-        lines = cut_lines(text, fence.options)
-        language = fence.options.get("language") or path.suffix.lstrip(".")
+        lines = select_literalinclude_lines(text, directive.options)
+        language = directive.options.get("language") or path.suffix.lstrip(".")
         return fenced("\n".join(lines), language).split("\n")
     lines = text.split("\n")
-    text = "\n".join(lines[_line(fence, "start-line") : _line(fence, "end-line")])
+    text = "\n".join(lines[_line(directive, "start-line") : _line(directive, "end-line")])
     for option, keep_after in (("start-after", True), ("end-before", False)):
-        if (edge := fence.options.get(option)) and edge in text:
-            before, _, after = text.partition(edge)
+        if (marker := directive.options.get(option)) and marker in text:
+            before, _, after = text.partition(marker)
             text = after if keep_after else before
-    return _rst(text.split("\n"), around) if path.suffix == ".rst" else inner(text.split("\n"))
+    return (
+        _render_rst(text.split("\n"), context)
+        if path.suffix == ".rst"
+        else convert_lines(text.split("\n"))
+    )
 
 
-def _line(fence: Fence, option: str) -> int | None:
-    """Return the line that `start-line` or `end-line` means; negative counts from the end."""
-    value = fence.options.get(option, "")
+def _line(directive: Directive, option: str) -> int | None:
+    """Return the value of `start-line` or `end-line`; negative counts from the end."""
+    value = directive.options.get(option, "")
     return int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
 
 
-def _rst(lines: list[str], around: IncludeContext | None) -> list[str]:
-    """Read the lines as reStructuredText, and give them as Markdown."""
-    # which reads Markdown in turn
+def _render_rst(lines: list[str], context: IncludeContext | None) -> list[str]:
+    """Convert lines of reStructuredText to Markdown."""
+    # Imported here because it imports this module.
     from citewell.ingest.formats.sphinx.doctree import rst_to_markdown
 
-    return rst_to_markdown("\n".join(lines), around) if around else lines
+    return rst_to_markdown("\n".join(lines), context) if context else lines

@@ -1,4 +1,4 @@
-"""One Jupyter notebook as one Markdown page."""
+"""Convert a Jupyter notebook to a Markdown page."""
 
 import json
 import re
@@ -7,27 +7,27 @@ from typing import Any
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.markdown_writer import fenced
 
-MAX_LINES = 24
-MAX_CHARACTERS = 2000
+MAX_OUTPUT_LINES = 24
+MAX_OUTPUT_CHARS = 2000
 _HIDDEN = frozenset(("hide-cell", "hide_cell", "remove-cell", "remove_cell"))
 _NO_INPUT = frozenset(("hide-input", "hide_input", "remove-input", "remove_input"))
 _NO_OUTPUT = frozenset(("hide-output", "hide_output", "remove-output", "remove_output"))
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*\s*\Z", re.S | re.M)
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ANSI_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _MAGIC = re.compile(r"%%(bash|sh|html|javascript|js|latex|markdown|R|ruby|perl|sql)\b")
 
 
 def notebook_to_markdown(text: str) -> str:
-    """Return a notebook's text and code in reading order.
+    """Return the text, code and output of a notebook as Markdown.
 
     Raises:
-        UnreadableFile: it is no notebook.
+        UnreadableFile: it is not a notebook.
     """
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
-        raise UnreadableFile(f"is not a notebook: no valid JSON (line {line})") from error
+        raise UnreadableFile(f"is not a notebook: invalid JSON (line {line})") from error
     cells = _cells(notebook)
     language = _language(notebook)
     parts: list[str] = []
@@ -35,23 +35,23 @@ def notebook_to_markdown(text: str) -> str:
         tags = _tags(cell)
         if tags & _HIDDEN:
             continue
-        source = _joined(cell.get("source", cell.get("input", "")))
+        source = _source_text(cell.get("source", cell.get("input", "")))
         if cell.get("cell_type") == "markdown":
-            parts.append(_closed(source))
+            parts.append(_close_open_fence(source))
         elif cell.get("cell_type") == "heading":
             parts.append(f"{'#' * _level(cell)} {source}")
         elif cell.get("cell_type") == "code":
             parts += _code(cell, source, language, tags)
-    whole = "\n\n".join(part for part in parts if part.strip()) + "\n"
-    front = bool(parts) and bool(_FRONT_MATTER.match(parts[0]))
-    # A rule at the top of a cell is no front matter.
-    return whole if front or not whole.startswith("---") else f"\n{whole}"
+    page = "\n\n".join(part for part in parts if part.strip()) + "\n"
+    has_front_matter = bool(parts) and bool(_FRONT_MATTER.match(parts[0]))
+    # A thematic break at the top of a cell must not be parsed as front matter.
+    return page if has_front_matter or not page.startswith("---") else f"\n{page}"
 
 
 def _cells(notebook: object) -> list[dict[str, Any]]:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if cells is None and isinstance(notebook, dict):
-        # Format 3 kept its cells in worksheets.
+        # In format 3, cells are in worksheets.
         sheets = notebook.get("worksheets")
         if isinstance(sheets, list) and all(isinstance(s, dict) for s in sheets):
             cells = [cell for sheet in sheets for cell in sheet.get("cells") or []]
@@ -60,17 +60,17 @@ def _cells(notebook: object) -> list[dict[str, Any]]:
     return [cell for cell in cells if isinstance(cell, dict)]
 
 
-def _metadata(holder: dict[str, Any]) -> dict[str, Any]:
-    found = holder.get("metadata")
-    return found if isinstance(found, dict) else {}
+def _metadata(data: dict[str, Any]) -> dict[str, Any]:
+    metadata = data.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _language(notebook: dict[str, Any]) -> str:
     metadata = _metadata(notebook)
-    for holder, key in (("language_info", "name"), ("kernelspec", "language")):
-        found = metadata.get(holder)
-        if isinstance(found, dict) and isinstance(found.get(key), str):
-            return str(found[key]).lower()
+    for table, key in (("language_info", "name"), ("kernelspec", "language")):
+        info = metadata.get(table)
+        if isinstance(info, dict) and isinstance(info.get(key), str):
+            return str(info[key]).lower()
     return "python"
 
 
@@ -84,15 +84,15 @@ def _level(cell: dict[str, Any]) -> int:
     return level if isinstance(level, int) and 1 <= level <= 6 else 1  # noqa: PLR2004 - h1 to h6
 
 
-def _joined(source: object) -> str:
+def _source_text(source: object) -> str:
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
     text = source if isinstance(source, str) else ""
     return re.sub(r"\r\n?", "\n", text)
 
 
-def _closed(text: str) -> str:
-    """Close a fence or a formula that the cell leaves open: it ends with its cell."""
+def _close_open_fence(text: str) -> str:
+    """Close a fence or formula that the cell leaves open."""
     fence = ""
     for line in text.split("\n"):
         mark = re.match(r"[ \t]*(`{3,}|~{3,}|:{3,}|\$\$[ \t]*$)", line)
@@ -110,25 +110,25 @@ def _code(cell: dict[str, Any], source: str, language: str, tags: set[str]) -> l
         parts.append(fenced(source.strip("\n"), magic[1].lower() if magic else language))
     outputs = cell.get("outputs")
     if isinstance(outputs, list) and not tags & _NO_OUTPUT:
-        shown = "\n".join(_output(one).rstrip() for one in outputs if isinstance(one, dict))
-        if screen := _screen(_ESCAPES.sub("", shown)):
-            parts.append(fenced(screen, "text"))
+        text = "\n".join(_output(item).rstrip() for item in outputs if isinstance(item, dict))
+        if text := _truncate(_ANSI_ESCAPES.sub("", text)):
+            parts.append(fenced(text, "text"))
     return parts
 
 
 def _output(output: dict[str, Any]) -> str:
-    """Return what an output says in words; pictures and HTML say nothing."""
+    """Return the text of an output; empty for images and HTML."""
     if output.get("output_type") == "stream":
-        return _joined(output.get("text")) if output.get("name") != "stderr" else ""
+        return _source_text(output.get("text")) if output.get("name") != "stderr" else ""
     if output.get("output_type") not in ("execute_result", "display_data", "pyout"):
         return ""
     data = output.get("data", output)
     if not isinstance(data, dict) or any(k.startswith(("image/", "text/html")) for k in data):
-        # The words beside a picture or a table are only the object's name.
+        # Their `text/plain` alternative is only the object's name.
         return ""
-    return _joined(data.get("text/plain", data.get("text", "")))
+    return _source_text(data.get("text/plain", data.get("text", "")))
 
 
-def _screen(text: str) -> str:
-    lines = [line.rstrip() for line in text.strip("\n").split("\n")][:MAX_LINES]
-    return "\n".join(lines)[:MAX_CHARACTERS].strip("\n").rstrip()
+def _truncate(text: str) -> str:
+    lines = [line.rstrip() for line in text.strip("\n").split("\n")][:MAX_OUTPUT_LINES]
+    return "\n".join(lines)[:MAX_OUTPUT_CHARS].strip("\n").rstrip()

@@ -1,4 +1,4 @@
-"""reStructuredText to docutils' tree, with stand-ins for everything Sphinx adds."""
+"""Parse reStructuredText with docutils, with replacements for Sphinx's roles and directives."""
 
 import io
 import re
@@ -19,16 +19,16 @@ from citewell.errors import UnreadableFile
 from citewell.ingest.formats.sphinx.include_context import IncludeContext
 from citewell.ingest.formats.sphinx.rst_directives import find_directive
 
-# docutils looks names up in tables of the whole process.
-_LOOKUPS = threading.RLock()
+# docutils keeps roles and directives in global tables.
+_LOOKUP_LOCK = threading.RLock()
 _SETTINGS: dict[str, Any] = {
-    # As Sphinx has them, for they decide the ids.
+    # As in Sphinx: they determine the ids.
     "auto_id_prefix": "id",
     "id_prefix": "",
     "doctitle_xform": False,
     "sectsubtitle_xform": False,
     "section_self_link": False,
-    # A book is text: nothing is fetched, run or inserted.
+    # No file is inserted and no raw markup is passed through.
     "file_insertion_enabled": False,
     "raw_enabled": False,
     "_disable_config": True,
@@ -41,19 +41,19 @@ _SETTINGS: dict[str, Any] = {
 
 
 class _Reader(StandaloneReader):  # type: ignore[type-arg]  # generic in the stubs alone
-    """The reader of docutils, without complaints about names that another page defines."""
+    """docutils' reader, without errors for targets that another page defines."""
 
     def get_transforms(self) -> list[type[Transform]]:
         return [t for t in super().get_transforms() if t is not DanglingReferences]
 
 
-class _States(dict[str, RSTState]):
-    """The states of a machine, each made when it is first looked up."""
+class _LazyStates(dict[str, RSTState]):
+    """The states of a state machine, created when first used."""
 
     def __init__(self, machine: NestedStateMachine, classes: Sequence[type[RSTState]]) -> None:
         super().__init__()
         self._machine = machine
-        self._classes = {one.__name__: one for one in classes}
+        self._classes = {state.__name__: state for state in classes}
         self.running = False
 
     def __missing__(self, name: str) -> RSTState:
@@ -64,38 +64,37 @@ class _States(dict[str, RSTState]):
 
 
 class _NestedMachine(NestedStateMachine):
-    """The machine of docutils for what stands within something, as every list.
+    """docutils' nested state machine, optimised for lists.
 
-    That makes all of its fifteen states, of which a list needs three.
+    The original creates all of its fifteen states, of which a list needs three.
     """
 
     states: Any
 
     def add_states(self, state_classes: Any) -> None:
-        self.states = _States(self, state_classes)
+        self.states = _LazyStates(self, state_classes)
 
     def runtime_init(self) -> None:
         self.states.running = True
         super().runtime_init()
 
 
-def parse_rst(text: str, around: IncludeContext) -> nodes.document:
+def parse_rst(text: str, context: IncludeContext) -> nodes.document:
     """Parse one page.
 
     Raises:
-        UnreadableFile: docutils gave up on it.
+        UnreadableFile: docutils cannot parse it.
     """
-    settings = _SETTINGS | {"surroundings": around, "warning_stream": io.StringIO()}
-    with _standins(around.default_role):
+    settings = _SETTINGS | {"include_context": context, "warning_stream": io.StringIO()}
+    with _patched_lookups(context.default_role):
         try:
             return publish_doctree(
                 text,
-                source_path=str(around.page),
+                source_path=str(context.page),
                 reader=_Reader(),
                 settings_overrides=settings,
             )
-        # docutils fails on odd input with whatever its internals raise, and a page that cannot be
-        # parsed must not stop the book.
+        # On unusual input, docutils raises arbitrary internal errors, which must not stop the book.
         except Exception as error:
             kind = type(error).__name__
             raise UnreadableFile(
@@ -104,29 +103,28 @@ def parse_rst(text: str, around: IncludeContext) -> nodes.document:
 
 
 @contextmanager
-def _standins(default_role: str) -> Iterator[None]:
-    """Answer docutils' questions for directives and roles while a page is parsed."""
-    with _LOOKUPS:
+def _patched_lookups(default_role: str) -> Iterator[None]:
+    """Replace docutils' lookup of directives and roles while a page is parsed."""
+    with _LOOKUP_LOCK:
         tables: Any = directives
-        named: dict[str, Any] = vars(roles)["_roles"]
-        before = dict(named)
+        registered: dict[str, Any] = vars(roles)["_roles"]
+        registered_before = dict(registered)
         states: Any = RSTState
         machine, states.nested_sm = states.nested_sm, _NestedMachine
         directive, role = directives.directive, roles.role
 
         def look_up_directive(name: str, language: Any, document: Any) -> Any:
-            def own(wanted: str) -> type[Directive] | None:
-                return directive(wanted, language, document)[0]
+            def original(name: str) -> type[Directive] | None:
+                return directive(name, language, document)[0]
 
-            return find_directive(name, own), []
+            return find_directive(name, original), []
 
         def look_up_role(name: str, language: Any, lineno: int, reporter: Any) -> Any:
-            def own(wanted: str) -> RoleFunction | None:
-                found: Any = role(wanted, language, lineno, reporter)[0]
-                return cast("RoleFunction | None", found)
+            def original(name: str) -> RoleFunction | None:
+                return cast("RoleFunction | None", role(name, language, lineno, reporter)[0])
 
-            wanted = name or ("" if "" in named else default_role)
-            return (find_role(wanted, own) if wanted else own("")), []
+            name = name or ("" if "" in registered else default_role)
+            return (find_role(name, original) if name else original("")), []
 
         tables.directive, cast("Any", roles).role = look_up_directive, look_up_role
         try:
@@ -134,15 +132,15 @@ def _standins(default_role: str) -> Iterator[None]:
         finally:
             states.nested_sm = machine
             tables.directive, cast("Any", roles).role = directive, role
-            named.clear()
-            named.update(before)
+            registered.clear()
+            registered.update(registered_before)
 
 
 RoleResult = tuple[Sequence[nodes.Node], Sequence[nodes.system_message]]
 RoleFunction = Callable[..., RoleResult]
 
 _EXPLICIT = re.compile(r"^(.+?)\s*(?<!\x00)<([^<]*?)>$", re.S)
-_CODE = frozenset(
+_CODE_ROLES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -152,10 +150,12 @@ _CODE = frozenset(
         """,
     )
 )
-_CALLED = frozenset(("func", "meth"))
-_LITERAL = frozenset(("file", "samp", "kbd", "code", "mailheader", "mimetype", "newsgroup", "cmd"))
-_STRONG = frozenset(("command", "guilabel", "program", "dfn", "menuselection"))
-_OWN = frozenset(
+_CALLABLE_ROLES = frozenset(("func", "meth"))
+_LITERAL_ROLES = frozenset(
+    ("file", "samp", "kbd", "code", "mailheader", "mimetype", "newsgroup", "cmd")
+)
+_STRONG_ROLES = frozenset(("command", "guilabel", "program", "dfn", "menuselection"))
+_REFERENCE_ROLES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -171,77 +171,81 @@ def _unescape(text: str) -> str:
 
 
 def split_target(text: str) -> tuple[str, str, bool]:
-    """Split `words <target>`; give whether the words were the author's own."""
-    found = _EXPLICIT.match(text)
-    if found:
-        return _unescape(found[1]), _unescape(found[2]), True
+    """Split `title <target>` into title, target, and whether the title is explicit."""
+    explicit = _EXPLICIT.match(text)
+    if explicit:
+        return _unescape(explicit[1]), _unescape(explicit[2]), True
     return _unescape(text), _unescape(text), False
 
 
-def _code_words(words: str, kind: str) -> str:
-    """Return `~pkg.mod.name` as Sphinx shows it: `name`, with `()` behind what is called."""
-    if words.startswith("!"):
-        return words[1:]
-    if words.startswith("~"):
-        words = words[1:].rsplit(".", 1)[-1]
-    words = words.lstrip(".")
-    return f"{words}()" if kind in _CALLED and not words.endswith(")") else words
+def _short_code_name(name: str, kind: str) -> str:
+    """Return `~pkg.mod.name` as Sphinx renders it: `name`, with `()` after functions."""
+    if name.startswith("!"):
+        return name[1:]
+    if name.startswith("~"):
+        name = name[1:].rsplit(".", 1)[-1]
+    name = name.lstrip(".")
+    return f"{name}()" if kind in _CALLABLE_ROLES and not name.endswith(")") else name
 
 
-def _reference(kind: str, raw: str, text: str) -> nodes.Node:
-    words, target, explicit = split_target(text)
-    code = kind in _CODE
-    if words.startswith("!"):
-        words, explicit = words[1:], True
+def _render_reference(kind: str, raw: str, text: str) -> nodes.Node:
+    label, target, explicit = split_target(text)
+    code = kind in _CODE_ROLES
+    if label.startswith("!"):
+        label, explicit = label[1:], True
     elif code and not explicit:
-        words = _code_words(words, kind)
-    # A node of docutils' own: a contents list visits headings, and refuses others.
-    node = nodes.inline(raw, words, kind=kind, target=target)
+        label = _short_code_name(label, kind)
+    # Not a custom node type: docutils' `contents` directive would reject it in headings.
+    node = nodes.inline(raw, label, kind=kind, target=target)
     node["explicit"], node["code"] = explicit, code
     return node
 
 
-def _words(kind: str, raw: str, text: str) -> nodes.Node:
-    words = _unescape(text)
+def _render_text_role(kind: str, raw: str, text: str) -> nodes.Node:
+    label = _unescape(text)
     if kind in ("file", "samp"):
-        words = re.sub(
+        label = re.sub(
             r"\\([{}\\])|\{([^{}]+)\}", lambda m: m[1] or m[2], text.replace("\x00", "\\")
         )
     if kind == "guilabel":
-        words = re.sub(r"&(&?)", r"\1", words)
+        label = re.sub(r"&(&?)", r"\1", label)
     if kind == "menuselection":
-        words = re.sub(r"&(&?)", r"\1", words.replace("-->", "‣"))
-    if kind in _LITERAL:
-        return nodes.literal(raw, words)
-    if kind in _STRONG:
-        return nodes.strong(raw, words)
+        label = re.sub(r"&(&?)", r"\1", label.replace("-->", "‣"))
+    if kind in _LITERAL_ROLES:
+        return nodes.literal(raw, label)
+    if kind in _STRONG_ROLES:
+        return nodes.strong(raw, label)
     if kind in ("pep", "rfc", "cve", "cwe"):
-        words, target, explicit = split_target(text)
-        number = words if explicit else f"{kind.upper()} {target}"
+        label, target, explicit = split_target(text)
+        number = label if explicit else f"{kind.upper()} {target}"
         return nodes.inline(raw, number)
     if kind == "abbr":
-        found = re.match(r"(.*)\s+\(([^()]*)\)$", words, re.S)
-        node = nodes.abbreviation(raw, found[1] if found else words)
-        if found:
-            node["explanation"] = found[2]
+        explained = re.match(r"(.*)\s+\(([^()]*)\)$", label, re.S)
+        node = nodes.abbreviation(raw, explained[1] if explained else label)
+        if explained:
+            node["explanation"] = explained[2]
         return node
-    return nodes.inline(raw, words)
+    return nodes.inline(raw, label)
 
 
 def find_role(name: str, look_up: Callable[[str], RoleFunction | None]) -> RoleFunction:
-    """Choose the role of that name: a stand-in, docutils' own, or one that keeps the words."""
+    """Return a replacement role, docutils' own, or one that keeps the text."""
     lower = name.lower()
     kind = lower.rsplit(":", 1)[-1]
-    if lower in _LITERAL or lower in _STRONG or lower in ("abbr", "pep", "rfc", "cve", "cwe"):
-        return _role(lower, _words)
-    if lower in _OWN or lower in _CODE or ":" in lower:
-        return _role(kind if lower not in _OWN else lower, _reference)
-    return look_up(lower) or _role(lower, _reference)
+    if (
+        lower in _LITERAL_ROLES
+        or lower in _STRONG_ROLES
+        or lower in ("abbr", "pep", "rfc", "cve", "cwe")
+    ):
+        return _make_role(lower, _render_text_role)
+    if lower in _REFERENCE_ROLES or lower in _CODE_ROLES or ":" in lower:
+        return _make_role(kind if lower not in _REFERENCE_ROLES else lower, _render_reference)
+    return look_up(lower) or _make_role(lower, _render_reference)
 
 
-def _role(kind: str, make: Callable[[str, str, str], nodes.Node]) -> RoleFunction:
+def _make_role(kind: str, render: Callable[[str, str, str], nodes.Node]) -> RoleFunction:
     # docutils passes name, raw text, text, line, inliner, options and content.
     def run(_name: str, rawtext: str, text: str, *_rest: Any) -> RoleResult:
-        return [make(kind, rawtext, text)], []
+        return [render(kind, rawtext, text)], []
 
     return run

@@ -1,4 +1,4 @@
-"""Tables of contents: which page follows which, and in which part of the book."""
+"""Sphinx's `toctree` directives: the order of the pages, and their parts."""
 
 import fnmatch
 import posixpath
@@ -10,8 +10,8 @@ _ENTRY = re.compile(r"^(.+?)\s*(?<!\x00)<([^<]*?)>$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """One `toctree`: its lines as written, and its options."""
+class Toctree:
+    """A `toctree` directive: its entries as written, and its options."""
 
     entries: tuple[str, ...]
     caption: str = ""
@@ -20,100 +20,100 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a page stands in the book."""
+class TocEntry:
+    """A page in the table of contents."""
 
     docname: str
     part: str = ""
     title: str = ""
-    """What the table of contents calls it, where that differs."""
+    """Its title in the table of contents, if that differs."""
 
 
 def join_docname(docname: str, target: str) -> str:
-    """Return the document that `target` means when it is written in `docname`."""
+    """Resolve a document name relative to the document `docname`."""
     start = "" if target.startswith("/") else posixpath.dirname(docname)
     return posixpath.normpath(posixpath.join("/", start, target.lstrip("/"))).lstrip("/")
 
 
 def list_entries(
-    docname: str, contents: Contents, known: Sequence[str], suffixes: Sequence[str]
+    docname: str, toctree: Toctree, known: Sequence[str], suffixes: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the (document, title) pairs that one table of contents names, in order."""
-    found: list[tuple[str, str]] = []
-    for entry in contents.entries:
+    """Return the (document, title) pairs of a toctree, in order."""
+    pairs: list[tuple[str, str]] = []
+    for entry in toctree.entries:
         explicit = _ENTRY.match(entry)
         title, target = (explicit[1], explicit[2]) if explicit else ("", entry)
-        if contents.glob and not explicit and re.search(r"[*?\[]", target):
-            listed = {name for name, _ in found}
-            pattern = _glob(join_docname(docname, target))
+        if toctree.glob and not explicit and re.search(r"[*?\[]", target):
+            listed = {name for name, _ in pairs}
+            pattern = _glob_regex(join_docname(docname, target))
             matching = (name for name in sorted(known) if pattern.fullmatch(name))
-            found += [(name, "") for name in matching if name not in listed and name != docname]
+            pairs += [(name, "") for name in matching if name not in listed and name != docname]
             continue
         end = next((s for s in suffixes if target.endswith(s)), "")
         name = join_docname(docname, target.removesuffix(end))
         if name in known:
-            found.append((name, title))
-    return found[::-1] if contents.reversed else found
+            pairs.append((name, title))
+    return pairs[::-1] if toctree.reversed else pairs
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    """Translate as Sphinx does: `*` stays within a folder, `**` does not."""
+def _glob_regex(pattern: str) -> re.Pattern[str]:
+    """Translate a pattern as Sphinx does: `*` does not match slashes, `**` does."""
     parts = re.split(r"(\*\*/?|\*|\?|\[!?[^\]]+\])", pattern)
-    made = ""
+    regex = ""
     for part in parts:
         if part.startswith("**"):
-            made += ".*"
+            regex += ".*"
         elif part == "*":
-            made += "[^/]*"
+            regex += "[^/]*"
         elif part == "?":
-            made += "[^/]"
+            regex += "[^/]"
         elif part.startswith("["):
-            made += fnmatch.translate(part).removeprefix("(?s:").split(")", 1)[0]
+            regex += fnmatch.translate(part).removeprefix("(?s:").split(")", 1)[0]
         else:
-            made += re.escape(part)
+            regex += re.escape(part)
     try:
-        return re.compile(made)
+        return re.compile(regex)
     except re.error:
         return re.compile(re.escape(pattern))
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a path, or a folder above it, is meant by one of the patterns."""
-    above = [name]
-    while "/" in above[-1]:
-        above.append(posixpath.dirname(above[-1]))
-    return any(_glob(p.rstrip("/")).fullmatch(n) for p in patterns for n in above)
+    """Whether a path or one of its parent folders matches one of the patterns."""
+    paths = [name]
+    while "/" in paths[-1]:
+        paths.append(posixpath.dirname(paths[-1]))
+    return any(_glob_regex(p.rstrip("/")).fullmatch(path) for p in patterns for path in paths)
 
 
-def arrange(
+def order_pages(
     root: str,
-    trees: Mapping[str, Sequence[Contents]],
+    toctrees: Mapping[str, Sequence[Toctree]],
     titles: Mapping[str, str],
     suffixes: Sequence[str],
-) -> list[Place]:
-    """Put the pages in reading order from the root's tables of contents down.
+) -> list[TocEntry]:
+    """Return the pages in reading order, starting from the toctrees of the root document.
 
-    The part is the caption that a page stands under, or else the chapter that holds it.
+    The part of a page is the caption of its toctree, or else the chapter that contains it.
     """
     known = list(titles)
     seen = {root}
-    placed = [Place(docname=root)] if root in titles else []
-    waiting: list[Place] = []
+    pages = [TocEntry(docname=root)] if root in titles else []
+    stack: list[TocEntry] = []
 
     def push(docname: str, part: str, *, top: bool) -> None:
         entries = [
-            Place(docname=name, part=tree.caption if top and tree.caption else part, title=title)
-            for tree in trees.get(docname, ())
+            TocEntry(docname=name, part=tree.caption if top and tree.caption else part, title=title)
+            for tree in toctrees.get(docname, ())
             for name, title in list_entries(docname, tree, known, suffixes)
         ]
-        waiting.extend(reversed(entries))
+        stack.extend(reversed(entries))
 
     push(root, "", top=True)
-    while waiting:
-        place = waiting.pop()
-        if place.docname in seen:
+    while stack:
+        page = stack.pop()
+        if page.docname in seen:
             continue
-        seen.add(place.docname)
-        placed.append(place)
-        push(place.docname, place.part or titles[place.docname], top=False)
-    return placed
+        seen.add(page.docname)
+        pages.append(page)
+        push(page.docname, page.part or titles[page.docname], top=False)
+    return pages
