@@ -63,7 +63,7 @@ def test_blocks_are_told_apart(source: str, seen: str) -> None:
 def test_every_character_shown_has_its_place_in_the_source(source: str) -> None:
     page = render(source)
 
-    assert len(page.text) == len(page.places)
-    assert list(page.places) == sorted(page.places)
-    for char, place in zip(page.text, page.places, strict=True):
+    assert len(page.text) == len(page.offsets)
+    assert list(page.offsets) == sorted(page.offsets)
+    for char, place in zip(page.text, page.offsets, strict=True):
         assert char in (source[place], HIDDEN, BREAK, " ")

@@ -89,11 +89,11 @@ class _BlockQuoter:
     def _block_range(self, index: int) -> tuple[int, int, bool]:
         """Return the first and last block to quote, and whether the last is quoted to its end."""
         blocks, first, last = self._blocks, index, index
-        while first > 0 and (blocks[first].follows or self._is_anaphoric(first)):
+        while first > 0 and (blocks[first].continues_previous or self._is_anaphoric(first)):
             first -= 1
         while True:
             following = blocks[last + 1] if last + 1 < len(blocks) else None
-            if following and following.follows:
+            if following and following.continues_previous:
                 last += 1
                 continue
             sentences = blocks[last].leaves[-1].sentences
@@ -115,7 +115,7 @@ class _BlockQuoter:
         opening = block.leaves[0].sentences[0]
         return (
             previous.kind == block.kind == "paragraph"
-            and previous.inside == block.inside
+            and previous.containers == block.containers
             and opening.start in self._selected
             and is_anaphoric(opening.of(self._text))
         )

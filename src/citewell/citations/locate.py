@@ -147,7 +147,7 @@ def _passage(chunk: Chunk) -> _Passage:
 
 def _render(text: str) -> tuple[str, Sequence[int]]:
     rendered = render(text)
-    return rendered.text, rendered.places
+    return rendered.text, rendered.offsets
 
 
 def _fold(text: str, offsets: Sequence[int]) -> tuple[str, "array[int]"]:

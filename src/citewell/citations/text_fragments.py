@@ -71,7 +71,7 @@ class PageText:
     def span(self, chunk_id: str, start: int, end: int) -> Span:
         """Convert a span of a chunk to a span of the page."""
         base, rendered = self._rendered[chunk_id]
-        first, last = bisect_left(rendered.places, start), bisect_left(rendered.places, end)
+        first, last = bisect_left(rendered.offsets, start), bisect_left(rendered.offsets, end)
         return Span(base + first, base + last)
 
     def has_letters(self, words: Span) -> bool:

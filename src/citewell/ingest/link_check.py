@@ -14,7 +14,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from citewell.domain import Block, Book, BrokenLink, Page, Section, SkippedFile
 from citewell.ingest.formats.base import is_allowed_path
 from citewell.ingest.formats.time_limit import check_budget, skip_on_error
-from citewell.text.sanitize import is_harmful, is_web_address
+from citewell.text.sanitize import is_unsafe, is_web_address
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 _LINK = re.compile(
@@ -36,8 +36,6 @@ _VERBATIM = ("code", "math")
 
 @dataclass(slots=True)
 class _PageLookup:
-    """The pages of the book by source file and by URL."""
-
     files: dict[str, Page] = field(default_factory=dict)
     urls: dict[str, Page] = field(default_factory=dict)
     sections: set[str] = field(default_factory=set)
@@ -214,13 +212,13 @@ def _drop_from_page(page: Page, skipped: list[SkippedFile]) -> Page:
 
 def _drop_unsafe(text: str, source: str, skipped: list[SkippedFile]) -> str:
     def target(match: re.Match[str]) -> str:
-        if not is_harmful(match[2]):
+        if not is_unsafe(match[2]):
             return match[0]
         _report(source, "a link", match[2], skipped)
         return match[1]
 
     def autolink(match: re.Match[str]) -> str:
-        if not is_harmful(match[1]):
+        if not is_unsafe(match[1]):
             return match[0]
         _report(source, "a link", match[1], skipped)
         return f"`{match[1]}`"

@@ -193,7 +193,6 @@ def _stage_chunks(
 
 
 def _keep_date(chunk: Chunk, previous: _PreviousRevision) -> Chunk:
-    """Keep the date of a chunk that did not change."""
     content_hash, date = previous.processed.get(chunk.id, ("", chunk.processed_at))
     return replace(chunk, processed_at=date) if content_hash == chunk.content_hash else chunk
 

@@ -74,8 +74,6 @@ def _read_in_process(job: IngestJob, count: CountTokens) -> Iterator[ReadEvent]:
 
 
 class _JobRun:
-    """One job in one worker."""
-
     def __init__(self, job: IngestJob, count: CountTokens) -> None:
         self._job = job
         self._count = count
@@ -139,8 +137,6 @@ class _JobRun:
 
 
 class _Worker:
-    """A worker process and the channel to it."""
-
     def __init__(self) -> None:
         # -P: a book may hold a file named like a module, which must not be imported.
         command = [sys.executable, "-P", "-m", "citewell.ingest.worker"]

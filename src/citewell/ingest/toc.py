@@ -26,8 +26,6 @@ _PDF_PAGE_FRAGMENT = re.compile(r"#page=\d+")
 
 @dataclass(slots=True)
 class _TocNode:
-    """A heading under construction."""
-
     title: str
     url: str
     source_file: str

@@ -1,13 +1,13 @@
-"""The blocks of a passage: paragraphs, lists, tables, listings, formulas, and what announces them.
+"""The blocks of a passage: paragraphs, lists, tables, code and formulas, with their lead-ins.
 
-A block is what its author wrote as one thing. Its words may mean the opposite without the line that
-announces it, so each block knows that line.
+Without the sentence that introduces it, a block may mean the opposite, so each block keeps it.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -40,11 +40,13 @@ _CONTAINERS = {
 }
 _LINE_END = re.compile(r"\r\n?|\n")
 _TITLE = re.compile(ADMONITION.pattern.removeprefix("^"), re.MULTILINE)
-_TITLED = re.compile(r"(\*\*|__)[^*_\n]+\1")
-_FINISHED = re.compile(r"[.!…][\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*$")
-_BEFORE_TABLE = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d+[.)])[ \t]+|>)*")
-_PICTURE = re.compile(r"[\s>]*(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?(?:\]\([^)]*\))?[\s>]*)+")
-_DENIES = re.compile(
+_STRONG_LINE = re.compile(r"(\*\*|__)[^*_\n]+\1")
+_SENTENCE_END = re.compile(r"[.!…][\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*$")
+_LINE_PREFIX = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d+[.)])[ \t]+|>)*")
+_IMAGE_ONLY = re.compile(
+    r"[\s>]*(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?(?:\]\([^)]*\))?[\s>]*)+"
+)
+_DENIAL = re.compile(
     r"\W*(?:no|nope|never|wrong|false|untrue|nonsense|not (?:so|true|at all)|far from it"
     r"|(?:this|that|it|they|these|those|all|both|none)(?: of (?:this|these|them))?"
     r"(?: is| are|['’]s|['’]re) (?:all )?(?:wrong|false|untrue|nonsense"
@@ -58,51 +60,51 @@ ANAPHORIC_START = re.compile(
     r"|in (?:this|that|such a|these|those) (?:case|way|manner|situation)s?)\b",
     re.I,
 )
-"""How a sentence begins that refers to the one before it."""
+"""The beginning of a sentence that refers to the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The smallest block: a paragraph, table, listing or formula, wherever it stands."""
+    """A paragraph, table, code block or formula, at any level of nesting."""
 
     kind: LeafKind
     start: int
     end: int
     sentences: tuple[Span, ...]
-    """Those of a paragraph; one for the whole of anything else."""
+    """The sentences of a paragraph; a single span for other kinds."""
     marker: str = ""
-    """The bullet or number of the list item that it begins."""
+    """The bullet or number if it is the first leaf of a list item."""
     indent: int = 0
-    """Columns that the items around it take."""
+    """The columns of indentation from the enclosing list items."""
     items: tuple[int, ...] = ()
-    """Where each list item around it begins, outermost first."""
+    """The start of each enclosing list item, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a whole list, a table, a listing or a formula."""
+    """A paragraph, a whole list, a table, a code block or a formula."""
 
     kind: BlockKind
     leaves: tuple[Leaf, ...]
-    inside: tuple[int, ...] = ()
-    """Which quotes and admonitions it stands in, outermost first."""
+    containers: tuple[int, ...] = ()
+    """The start of each enclosing quote and admonition, outermost first."""
     titles: tuple[Span, ...] = ()
     """The titles of those admonitions."""
     lead: tuple[Span, ...] = ()
-    """The sentences right before it that announce it."""
+    """The sentences right before it that introduce it."""
     announced: bool = False
-    """Whether those sentences say nothing without it."""
-    follows: bool = False
-    """Whether it goes on from the block before it, and cannot be read without."""
+    """Whether those sentences are incomplete without it."""
+    continues_previous: bool = False
+    """Whether it continues the previous block and is incomplete without it."""
 
     @property
     def start(self) -> int:
-        """Where it begins in the passage."""
+        """Its start offset in the passage."""
         return self.leaves[0].start
 
     @property
     def end(self) -> int:
-        """Where it ends in the passage."""
+        """Its end offset in the passage."""
         return self.leaves[-1].end
 
 
@@ -110,57 +112,57 @@ class Block:
 def blocks_of(text: str) -> tuple[Block, ...]:
     """Return the blocks of a passage in reading order."""
     try:
-        leaves = list(_Walk(text).leaves())
-    except RecursionError:  # nested too deeply to have a form
+        leaves = list(_LeafParser(text).leaves())
+    except RecursionError:  # nested too deeply
         leaves = []
-    gathered: list[_OpenBlock] = []
-    for leaf, inside, titles, listed in leaves:
-        if listed is not None and gathered and gathered[-1].listed == listed:
-            gathered[-1].leaves.append(leaf)
+    groups: list[_OpenBlock] = []
+    for leaf, containers, titles, list_start in leaves:
+        if list_start is not None and groups and groups[-1].list_start == list_start:
+            groups[-1].leaves.append(leaf)
         else:
-            gathered.append(_OpenBlock(listed, [leaf], inside, titles))
+            groups.append(_OpenBlock(list_start, [leaf], containers, titles))
     blocks: list[Block] = []
-    for one in gathered:
-        kind = "list" if one.listed is not None else one.leaves[0].kind
+    for group in groups:
+        kind = "list" if group.list_start is not None else group.leaves[0].kind
         assert kind != "title"
-        block = Block(kind, tuple(one.leaves), one.inside, one.titles)
+        block = Block(kind, tuple(group.leaves), group.containers, group.titles)
         blocks.append(_attach_lead(text, blocks, block))
     return tuple(blocks)
 
 
-def block_at(blocks: Sequence[Block], place: int) -> int | None:
-    """Return which block the text at `place` belongs to."""
-    found = bisect_right([block.start for block in blocks], place) - 1
-    return found if found >= 0 and place < blocks[found].end else None
+def block_at(blocks: Sequence[Block], offset: int) -> int | None:
+    """Return the index of the block at an offset."""
+    index = bisect_right([block.start for block in blocks], offset) - 1
+    return index if index >= 0 and offset < blocks[index].end else None
 
 
 def ends_in_colon(text: str, block: Block) -> bool:
-    """Whether a paragraph or list ends by announcing what should follow it."""
+    """Whether a paragraph or list ends in a colon."""
     last = block.leaves[-1]
     words = last.sentences[-1].of(text)
     return last.kind == "paragraph" and words.rstrip("*_ ").endswith(":")
 
 
 def is_anaphoric(sentence: str) -> bool:
-    """Whether a sentence needs the one before it to be understood."""
+    """Whether a sentence cannot be understood without the previous one."""
     return bool(ANAPHORIC_START.match(strip_inline_markup(sentence)))
 
 
 def is_picture(sentence: str) -> bool:
-    """Whether a sentence is a picture and nothing else."""
-    return bool(_PICTURE.fullmatch(sentence))
+    """Whether a sentence is an image and nothing else."""
+    return bool(_IMAGE_ONLY.fullmatch(sentence))
 
 
 def is_denial(sentence: str) -> bool:
-    """Whether a sentence says of the one before it that it is not so."""
-    return bool(_DENIES.match(strip_inline_markup(sentence)))
+    """Whether a sentence denies the previous one."""
+    return bool(_DENIAL.match(strip_inline_markup(sentence)))
 
 
 @dataclass(slots=True)
 class _OpenBlock:
-    listed: int | None
+    list_start: int | None
     leaves: list[Leaf]
-    inside: tuple[int, ...]
+    containers: tuple[int, ...]
     titles: tuple[Span, ...]
 
 
@@ -170,90 +172,88 @@ class _Container:
     start: int
     title: Span | None = None
     marker: str = ""
-    begun: bool = False
+    marker_used: bool = False
 
 
-class _Walk:
-    """Walks the tokens of a passage and gathers its leaves with the containers around them."""
+_Nested = tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]
+"""A leaf, the starts and titles of its containers, and the start of its list."""
 
+
+class _LeafParser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
-        self._around: list[_Container] = []
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+        self._containers: list[_Container] = []
 
-    def leaves(self) -> Iterator[tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]]:
-        """Yield each leaf, what it stands in, under which titles, and in which list."""
+    def leaves(self) -> Iterator[_Nested]:
         for token in _PARSER.parse(self._text):
             name, _, side = token.type.rpartition("_")
             if name in _CONTAINERS and side == "open":
-                self._around.append(self._container(token, _CONTAINERS[name]))
-                yield from self._title_in_list()
+                self._containers.append(self._container(token, _CONTAINERS[name]))
+                yield from self._list_title()
             elif name in _CONTAINERS and side == "close":
-                self._around.pop()
+                self._containers.pop()
             elif token.type in _LEAVES and token.map:
-                start, end = self._range(token)
-                start = self._opening(token, start, end)
+                start, end = self._token_range(token)
+                start = self._skip_prefix(token, start, end)
                 yield from self._leaf(_LEAVES[token.type], start, end)
 
-    def _opening(self, token: Token, start: int, end: int) -> int:
-        """Skip what stands before a fence or a table on its line: bullets and signs of quotes."""
+    def _skip_prefix(self, token: Token, start: int, end: int) -> int:
+        """Skip the bullets and quote markers before a fence or a table."""
         if token.type in ("fence", "math_block", "math_block_label"):
             return max(start, self._text.find(token.markup or "$$", start, end))
         if token.type == "table_open":
-            return start + len(_BEFORE_TABLE.match(self._text, start)[0])  # type: ignore[index]
+            return start + len(_LINE_PREFIX.match(self._text, start)[0])  # type: ignore[index]
         return start
 
-    def _range(self, token: Token) -> tuple[int, int]:
+    def _token_range(self, token: Token) -> tuple[int, int]:
         first, last = token.map or (0, 0)
         start, end = self._starts[first], self._starts[min(last, len(self._starts) - 1)]
         return start, start + len(self._text[start:end].rstrip())
 
     def _container(self, token: Token, kind: str) -> _Container:
-        start, _ = self._range(token)
-        made = _Container(kind, start)
+        start, _ = self._token_range(token)
+        container = _Container(kind, start)
         if kind == "item":
-            made.marker = f"{token.info}{token.markup}" if token.info else "-"
-        if kind == "admonition" and (found := _TITLE.search(self._text, start)):
-            group = 2 if found[2] else 3
-            if (found[group] or "").strip():
-                made.title = _trimmed(self._text, *found.span(group))
-        return made
+            container.marker = f"{token.info}{token.markup}" if token.info else "-"
+        if kind == "admonition" and (match := _TITLE.search(self._text, start)):
+            group = 2 if match[2] else 3
+            if (match[group] or "").strip():
+                container.title = _trimmed(self._text, *match.span(group))
+        return container
 
-    def _listed(self) -> int | None:
-        return next((one.start for one in self._around if one.kind == "list"), None)
+    def _outermost_list(self) -> int | None:
+        return next((c.start for c in self._containers if c.kind == "list"), None)
 
-    def _title_in_list(
+    def _list_title(
         self,
-    ) -> Iterator[tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]]:
-        title = self._around[-1].title
-        if title and self._listed() is not None:
+    ) -> Iterator[_Nested]:
+        title = self._containers[-1].title
+        if title and self._outermost_list() is not None:
             yield from self._leaf("title", title.start, title.end)
 
-    def _leaf(
-        self, kind: LeafKind, start: int, end: int
-    ) -> Iterator[tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]]:
+    def _leaf(self, kind: LeafKind, start: int, end: int) -> Iterator[_Nested]:
         if start >= end:
             return
-        items = [one for one in self._around if one.kind == "item"]
-        markers = [one.marker for one in items if not one.begun]
-        for one in items:
-            one.begun = True
-        own = len(" ".join(markers)) + 1 if markers else 0
+        items = [c for c in self._containers if c.kind == "item"]
+        markers = [item.marker for item in items if not item.marker_used]
+        for item in items:
+            item.marker_used = True
+        marker_width = len(" ".join(markers)) + 1 if markers else 0
         leaf = Leaf(
             kind,
             start,
             end,
             _sentences(self._text, kind, start, end),
             " ".join(markers),
-            sum(len(one.marker) + 1 for one in items) - own,
-            tuple(one.start for one in items),
+            sum(len(item.marker) + 1 for item in items) - marker_width,
+            tuple(item.start for item in items),
         )
-        above = [one for one in self._around if one.kind in ("quote", "admonition")]
-        cut = self._around.index(items[0]) if items else len(self._around)
-        outer = [one for one in self._around[:cut] if one in above]
-        titles = tuple(one.title for one in outer if one.title)
+        around_list = takewhile(lambda c: not items or c is not items[0], self._containers)
+        outer = [c for c in around_list if c.kind in ("quote", "admonition")]
+        titles = tuple(c.title for c in outer if c.title)
         if leaf.sentences:
-            yield leaf, tuple(one.start for one in outer), titles, self._listed()
+            yield leaf, tuple(c.start for c in outer), titles, self._outermost_list()
 
 
 def _sentences(text: str, kind: LeafKind, start: int, end: int) -> tuple[Span, ...]:
@@ -266,15 +266,12 @@ def _sentences(text: str, kind: LeafKind, start: int, end: int) -> tuple[Span, .
         return (whole.get(kind) or Span(start, end, "heading"),)
     spans = split_spans(text)
     first = bisect_right([span.end for span in spans], start)
-    found = []
-    for span in spans[first:]:
-        if span.start >= end:
-            break
-        found.append(span)
+    sentences = tuple(takewhile(lambda span: span.start < end, spans[first:]))
     fitting = all(
-        start <= one.start and one.end <= end and one.kind in ("sentence", "item") for one in found
+        start <= span.start and span.end <= end and span.kind in ("sentence", "item")
+        for span in sentences
     )
-    return tuple(found) if found and fitting else (_trimmed(text, start, end),)
+    return sentences if sentences and fitting else (_trimmed(text, start, end),)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
@@ -282,64 +279,71 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     return Span(start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
 
 
-def _attach_lead(text: str, before: Sequence[Block], block: Block) -> Block:
-    """Return a block with the sentences that announce it, and whether it goes on from the last."""
-    if not before:
+def _attach_lead(text: str, earlier: Sequence[Block], block: Block) -> Block:
+    """Return a block with its lead-in, and whether it continues the previous one."""
+    if not earlier:
         return block
-    above = before[-1]
-    block = replace(block, follows=_continues_list(text, above, block))
-    if above.kind != "paragraph" or above.inside != block.inside[: len(above.inside)]:
+    previous = earlier[-1]
+    block = replace(block, continues_previous=_continues_list(text, previous, block))
+    if (
+        previous.kind != "paragraph"
+        or previous.containers != block.containers[: len(previous.containers)]
+    ):
         return block
-    announced = _announces(text, above, block)
-    quoted = len(block.inside) > len(above.inside) and not block.titles
-    asked = above.leaves[-1].sentences[-1].of(text).rstrip("*_ ").endswith("?")
-    if announced or asked or quoted or block.kind != "paragraph":
-        return replace(block, lead=_last_sentences(text, above), announced=announced)
+    announced = _announces(text, previous, block)
+    quoted = len(block.containers) > len(previous.containers) and not block.titles
+    after_question = previous.leaves[-1].sentences[-1].of(text).rstrip("*_ ").endswith("?")
+    if announced or after_question or quoted or block.kind != "paragraph":
+        return replace(block, lead=_last_sentences(text, previous), announced=announced)
     return block
 
 
-def _announces(text: str, above: Block, block: Block) -> bool:
-    """Whether a paragraph is not finished without the block behind it."""
-    if ends_in_colon(text, above):
+def _announces(text: str, previous: Block, block: Block) -> bool:
+    """Whether a paragraph is incomplete without the next block."""
+    if ends_in_colon(text, previous):
         return True
-    last = above.leaves[-1].sentences[-1].of(text).strip()
-    if _FINISHED.search(last) or last.rstrip("*_ ").endswith("?") or is_picture(last):
+    last = previous.leaves[-1].sentences[-1].of(text).strip()
+    if _SENTENCE_END.search(last) or last.rstrip("*_ ").endswith("?") or is_picture(last):
         return False
-    if block.kind != "paragraph" or _TITLED.fullmatch(last):
+    if block.kind != "paragraph" or _STRONG_LINE.fullmatch(last):
         return True
     return block.leaves[0].sentences[0].of(text)[:1].islower()
 
 
-def _continues_list(text: str, above: Block, block: Block) -> bool:
+def _continues_list(text: str, previous: Block, block: Block) -> bool:
     first = block.leaves[0].sentences[0].of(text)
-    if above.kind == "list" and ends_in_colon(text, above):
+    if previous.kind == "list" and ends_in_colon(text, previous):
         return True
-    if block.kind == "paragraph" and above.kind != "paragraph":
-        # “where x is …” after a formula, and what is said of the words that were quoted.
-        return first[:1].islower() or (is_denial(first) and not above.titles)
+    if block.kind == "paragraph" and previous.kind != "paragraph":
+        # “where x is …” after a formula, and a comment on a quotation.
+        return first[:1].islower() or (is_denial(first) and not previous.titles)
     if block.kind == "paragraph":
-        # Of what a question or a quotation says, the answer “No.” is a part.
-        quoted = len(above.inside) > len(block.inside)
-        return is_denial(first) and (quoted or bool(above.lead))
-    # Two listings behind one announcement belong to it both.
-    return above.kind != "paragraph" and bool(above.lead) and above.inside == block.inside
+        # The answer “No.” belongs to the question or quotation before it.
+        quoted = len(previous.containers) > len(block.containers)
+        return is_denial(first) and (quoted or bool(previous.lead))
+    # Two code blocks may share one lead-in.
+    return (
+        previous.kind != "paragraph"
+        and bool(previous.lead)
+        and previous.containers == block.containers
+    )
 
 
 def _last_sentences(text: str, paragraph: Block) -> tuple[Span, ...]:
-    """Return the last sentence of a paragraph, with those that it leans on."""
+    """Return the last sentence of a paragraph, with those that it refers to."""
     sentences = paragraph.leaves[-1].sentences
     first = len(sentences) - 1
     while first > 0 and is_anaphoric(sentences[first].of(text)):
         first -= 1
-    own = sentences[first:]
-    return (*paragraph.lead, *own) if first == 0 and paragraph.lead else own
+    lead = paragraph.lead if first == 0 else ()
+    return (*lead, *sentences[first:])
 
 
 def _parser() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["table"])
     markdown.use(dollarmath_plugin, allow_space=False, allow_blank_lines=True)
     markdown.use(container_plugin, "admonition", validate=lambda params, *_: bool(params.strip()))
-    # Only where blocks begin and end is asked.
+    # Only block boundaries are needed.
     return markdown.disable(["inline", "text_join"])
 
 

@@ -142,7 +142,6 @@ def _strip_page_dependent(text: str) -> str:
 
 
 def _definition_separator(match: re.Match[str]) -> str:
-    """Join a term and its definition on one line."""
     return ": " if match[1] else ""
 
 

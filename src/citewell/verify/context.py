@@ -72,7 +72,7 @@ def _denying_introductions(text: str, block: Block, start: int, end: int) -> Ite
     """Yield the introductions, titles, parent items and table headings that deny a span."""
     # The introduction of a paragraph or list is part of the statement, that of code is not.
     of_prose = block.announced and block.kind in ("paragraph", "list")
-    quoted = bool(block.inside) and not block.titles
+    quoted = bool(block.containers) and not block.titles
     denies = denies_what_follows if of_prose or quoted else denies_its_section
     lines = [span for span in block.lead if not (start < span.end and span.start < end)]
     yield from (line for span in lines if denies(line := span.of(text)))

@@ -136,7 +136,7 @@ def test_an_mdbook_build_leaves_its_shell_and_its_print_page_out(write_book: Wri
         ("Oil", "/oil.html", ["Burns."]),
     ]
     assert book.skipped == (
-        SkippedFile(source="toc.html", reason="asks not to be indexed", failed=False),
+        SkippedFile(source="toc.html", reason="is marked `noindex`", failed=False),
     )
 
 
@@ -212,7 +212,7 @@ def test_a_page_that_only_leads_elsewhere_is_left_out(write_book: WriteBook) -> 
     )
 
     assert read(folder).skipped == (
-        SkippedFile(source="b.html", reason="only leads to another page", failed=False),
+        SkippedFile(source="b.html", reason="redirects to another page", failed=False),
     )
 
 

@@ -122,10 +122,10 @@ def test_an_output_is_cut_at_a_screen() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "no valid JSON"),
+        ("{", "invalid JSON"),
         ("[]", "no list of cells"),
         ('{"cells": 7}', "no list of cells"),
-        ("[" * 100_000, "no valid JSON"),
+        ("[" * 100_000, "invalid JSON"),
     ],
 )
 def test_what_is_no_notebook_is_refused_with_the_reason(text: str, reason: str) -> None:
@@ -195,7 +195,7 @@ def test_a_broken_table_of_contents_is_reported_and_the_notebooks_are_read(
     assert [p.source for p in book.pages] == ["a.ipynb"]
     assert [(s.source, s.reason) for s in book.skipped] == [
         ("_toc.yml", "is not valid YAML"),
-        ("b.ipynb", "is not a notebook: no valid JSON (line 1)"),
+        ("b.ipynb", "is not a notebook: invalid JSON (line 1)"),
     ]
 
 

@@ -253,7 +253,7 @@ def test_pages_that_take_each_other_in_without_end_are_stopped(write_book: Write
 
     reasons = {s.reason for s in SphinxFormat().read(folder, OPTIONS).skipped}
 
-    assert "included by index.rst, but the page takes in more than 500 files" in reasons
+    assert "included by index.rst, but the page includes more than 500 files" in reasons
 
 
 def test_pages_that_cannot_be_read_are_reported_and_the_rest_is_read(
@@ -272,7 +272,7 @@ def test_pages_that_cannot_be_read_are_reported_and_the_rest_is_read(
         "a.md": "the comment opened in line 1 is never closed",
         "b.rst": "b.md is the same page",
         "c.rst": "is not UTF-8 text (byte 3)",
-        "d.ipynb": "is not a notebook: no valid JSON (line 1)",
+        "d.ipynb": "is not a notebook: invalid JSON (line 1)",
     }
 
 

@@ -211,7 +211,6 @@ def _is_protected(archive: EpubArchive) -> bool:
 
 
 def _resolve_target(base: str, href: str) -> tuple[str, str]:
-    """Return the archive entry and the fragment that a link leads to."""
     try:
         parts = urlsplit(href.strip())
     except ValueError:

@@ -200,7 +200,6 @@ def _headings(
 
 
 def _heading_source(token: Token, lines: list[str]) -> str:
-    """Return the source of a heading without its markers."""
     assert token.map
     start, end = token.map
     if token.markup.startswith("#"):

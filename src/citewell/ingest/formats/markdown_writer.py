@@ -2,6 +2,7 @@
 
 import re
 
+from citewell.domain import Block
 from citewell.text.plain_text import strip_inline_markup
 
 _SPECIAL_CHARS = re.compile(r"([\\`*_\[\]$~|])")
@@ -44,6 +45,15 @@ def write_table(rows: list[list[str]]) -> str:
     padded = [row + [""] * (width - len(row)) for row in rows]
     head, *body = (f"| {' | '.join(row)} |" for row in padded)
     return "\n".join((head, f"|{' --- |' * width}", *body))
+
+
+def join_blocks(blocks: list[Block], *, tight: bool = False) -> str:
+    """Join blocks; `tight` puts no blank line before a nested list."""
+    text = ""
+    for block in blocks:
+        separator = "\n" if tight and block.kind == "list" else "\n\n"
+        text += (separator if text else "") + block.text
+    return text
 
 
 def fenced(text: str, language: str = "") -> str:

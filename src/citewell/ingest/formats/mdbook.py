@@ -54,7 +54,6 @@ class _Layout:
 
 
 def _drop_hidden_lines(body: str) -> str:
-    """Drop the lines of Rust code that mdBook hides by default."""
     lines: list[str] = []
     for line, info in lines_with_fence_info(body.split("\n")):
         match = _HIDDEN.match(line) if info and "rust" in re.split(r"[,\s]+", info) else None

@@ -11,7 +11,7 @@ import yaml
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.headings import split_explicit_id
 from citewell.ingest.formats.yaml_data import TooManyValues, load_small_yaml
-from citewell.text.sanitize import BRACES, RAW, TAG, unseen_ends
+from citewell.text.sanitize import BRACES, RAW_TEXT_TAGS, TAG, hidden_element_ends
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*\Z)"
@@ -31,7 +31,7 @@ _MARKUP = (
     rf"|(?P<tag>{TAG})"
 )
 _ATTRIBUTES = rf"(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})*+)?(?<!/)>"
-_RAW = rf"<(?P<rawname>{'|'.join(RAW)})\b{_ATTRIBUTES}.*?(?:</(?P=rawname)\s*>|\Z)"
+_RAW = rf"<(?P<rawname>{'|'.join(RAW_TEXT_TAGS)})\b{_ATTRIBUTES}.*?(?:</(?P=rawname)\s*>|\Z)"
 # Captions are visible text, although they are attributes.
 _CAPTION_ATTRIBUTE = re.compile(r"\scaption=([\"'])(.+?)\1", re.S)
 _SEPARATING_TAG = re.compile(
@@ -92,7 +92,7 @@ def strip_markup(text: str, *, mdx: bool, code: Sequence[tuple[int, int]] = ()) 
         for match in (_MDX if mdx else _MD).finditer(text)
         if match["code"] is None and match["math"] is None and not _in_code(match.start(), code)
     ]
-    hidden_ends = unseen_ends(
+    hidden_ends = hidden_element_ends(
         text, [match for match in markup if match["tag"] is not None], jsx=mdx
     )
     pieces: list[str] = []

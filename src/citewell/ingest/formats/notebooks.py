@@ -135,7 +135,6 @@ def _docname(name: str) -> str:
 
 
 def _documents(root: Path, skipped: list[SkippedFile] | None = None) -> Iterator[SourceFile]:
-    """Yield the notebooks and text files of a folder in natural order; skip linked folders."""
     if root.is_file():
         yield SourceFile(root, root.name)
         return

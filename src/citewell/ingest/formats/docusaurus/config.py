@@ -233,7 +233,6 @@ def _docs_plugin(options: Data, site: Path, notes: list[str]) -> DocsPlugin:
 
 
 def _relative(path: str, site: Path) -> str:
-    """Return a path relative to the site's folder."""
     return os.path.relpath(path, site.resolve()) if posixpath.isabs(path) else path
 
 

@@ -24,7 +24,7 @@ from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
 _TSX = Language(tree_sitter_typescript.language_tsx())
-_RESOLVE_SUFFIXES = (
+_SUFFIXES = (
     "",
     ".js",
     ".ts",
@@ -64,7 +64,7 @@ class ModuleLoader:
     def find(self, file: Path, name: str) -> Path | None:
         """Resolve a relative import of a module."""
         base = (file.parent / name).resolve()
-        paths = (Path(f"{base}{suffix}") for suffix in _RESOLVE_SUFFIXES)
+        paths = (Path(f"{base}{suffix}") for suffix in _SUFFIXES)
         path = next((path for path in paths if path.is_file()), None)
         return path if path and is_allowed_path(path, self.root) else None
 

@@ -53,7 +53,7 @@ from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 
-_SIDEBAR_FRONT_MATTER = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
+_FRONT_MATTER = re.compile(r"^(sidebar_position|sidebar_label|slug):", re.M)
 _OTHER_BOOK_FILES = ("book.toml", "SUMMARY.md", "mkdocs.yml", "mkdocs.yaml", "_toctree.yml", "docs")
 _SAMPLE_SIZE = 500
 """How many pages are opened to detect the site generator."""
@@ -115,8 +115,6 @@ class _Docs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """The source of a page, with its partials inserted."""
-
     file: SourceFile
     text: str
     front_matter: dict[str, Any]
@@ -332,14 +330,11 @@ def _labels(docs: _Docs, options: IngestOptions) -> Translate:
     try:
         translations = json.loads(read_text(SourceFile(file, file.name), options))
     except (UnreadableFile, ValueError, RecursionError):
-        translations = {}
+        translations = None
 
     def translate(sidebar: str, label: str) -> str:
-        entry = (
-            translations.get(f"sidebar.{sidebar}.category.{label}")
-            if isinstance(translations, dict)
-            else None
-        )
+        known = translations if isinstance(translations, dict) else {}
+        entry = known.get(f"sidebar.{sidebar}.category.{label}")
         message = entry.get("message") if isinstance(entry, dict) else None
         return message if isinstance(message, str) else label
 
@@ -386,7 +381,6 @@ def _is_site(folder: Path) -> bool:
 
 
 def _written_for_docusaurus(docs: Path) -> bool:
-    """Whether the pages of a folder use features specific to Docusaurus."""
     if not docs.is_dir():
         return False
     if next(docs.rglob("_category_.*"), None):
@@ -395,8 +389,6 @@ def _written_for_docusaurus(docs: Path) -> bool:
     for file in islice(markdown_files(docs), _SAMPLE_SIZE):
         signs.update({".mdx"} if file.name.endswith(".mdx") else ())
         head = read_prefix(file.path, 2000)
-        signs.update(
-            _SIDEBAR_FRONT_MATTER.findall(head.split("\n---", 1)[0] if head[:3] == "---" else "")
-        )
+        signs.update(_FRONT_MATTER.findall(head.split("\n---", 1)[0] if head[:3] == "---" else ""))
     # Other generators use `slug`, too.
     return bool(signs & {"sidebar_position", "sidebar_label"} or {"slug", ".mdx"} <= signs)

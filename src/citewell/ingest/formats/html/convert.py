@@ -8,7 +8,7 @@ from itertools import islice
 from citewell.domain import Block, Section
 from citewell.ingest.formats.html.inline import MATH, InlineRenderer
 from citewell.ingest.formats.html.tree import Element, class_attribute, tag_name, text_of
-from citewell.ingest.formats.markdown_writer import write_table
+from citewell.ingest.formats.markdown_writer import join_blocks, write_table
 from citewell.text.plain_text import strip_inline_markup
 
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
@@ -96,8 +96,6 @@ def _page_heading(items: list[Block | Heading]) -> Heading | None:
 
 
 class _BlockRenderer:
-    """Renders the elements of a page as blocks and headings."""
-
     def __init__(self, inline: InlineRenderer) -> None:
         self._inline = inline
         self._writers: dict[str, Callable[[Element], Iterator[Block | Heading]]] = {
@@ -165,15 +163,10 @@ class _BlockRenderer:
             newline.tail = "\n" + (newline.tail or "")
         text = "".join(element.itertext()).replace("\r\n", "\n").replace("\xa0", " ")
         text = re.sub("[\x00-\x08\x0b\x0c]", "", text.replace("\u200b", ""))
-        lines = [line.rstrip() for line in text.split("\n")]
-        while lines and not lines[0]:
-            del lines[0]
-        while lines and not lines[-1]:
-            del lines[-1]
-        if lines:
+        body = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+        if body:
             longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
             fence = "`" * (longest + 1)
-            body = "\n".join(lines)
             yield Block(kind="code", text=f"{fence}{_language(element)}\n{body}\n{fence}")
 
     def _formula(self, element: Element) -> Iterator[Block]:
@@ -286,15 +279,6 @@ def heading_id(heading: Element) -> str:
     if previous is not None and tag_name(previous) in ("a", "span") and not text_of(previous):
         return previous.get("id") or previous.get("name") or ""
     return ""
-
-
-def join_blocks(blocks: list[Block], *, tight: bool = False) -> str:
-    """Join blocks; `tight` puts no blank line before a nested list."""
-    text = ""
-    for block in blocks:
-        separator = "\n" if tight and block.kind == "list" else "\n\n"
-        text += (separator if text else "") + block.text
-    return text
 
 
 def _indented(text: str, width: int) -> str:

@@ -16,7 +16,7 @@ from citewell.ingest.formats.html.tree import (
     tag_name,
 )
 from citewell.ingest.formats.markdown_writer import escape_block, escape_inline
-from citewell.text.sanitize import is_harmful
+from citewell.text.sanitize import is_unsafe
 
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 # Stops at the next opening, so that unclosed ones do not take quadratic time.
@@ -105,7 +105,7 @@ class InlineRenderer:
             url = urljoin(self._base, href.strip()) if self._base else href.strip()
         except ValueError:
             return ""
-        if is_harmful(url):
+        if is_unsafe(url):
             return ""
         for char, code in ((" ", "%20"), ("(", "%28"), (")", "%29"), ("<", "%3C"), ("\n", "")):
             url = url.replace(char, code)

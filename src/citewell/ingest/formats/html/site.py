@@ -168,7 +168,6 @@ def _first_heading_is_title(content: "Element", title: str) -> bool:
 def _drop_unlisted(
     read: "dict[str, tuple[Page, PageMetadata]]", skipped: list[SkippedFile]
 ) -> "dict[str, tuple[Page, PageMetadata]]":
-    """Drop redirects and pages with `noindex`."""
     unlisted = sum(metadata.unlisted for _, metadata in read.values())
     pages_by_name: dict[str, tuple[Page, PageMetadata]] = {}
     shared = Counter(page.url for page, _ in read.values())

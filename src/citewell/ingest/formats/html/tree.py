@@ -7,7 +7,7 @@ import re
 from lxml import etree
 
 from citewell.errors import UnreadableFile
-from citewell.text.sanitize import is_unseen
+from citewell.text.sanitize import is_hidden_element
 
 Element = etree._Element
 _MAX_DEPTH = 100
@@ -295,4 +295,4 @@ def _is_hidden(element: Element) -> bool:
     attributes = {str(name).lower(): str(value) for name, value in element.attrib.items()}
     ancestors = element.iterancestors() if "color" in attributes.get("style", "") else ()
     coloured = any("background" in (e.get("style") or "") for e in ancestors)
-    return aria_hidden or is_unseen(tag_name(element), attributes, on_colour=coloured)
+    return aria_hidden or is_hidden_element(tag_name(element), attributes, on_colour=coloured)

@@ -65,8 +65,6 @@ def read_runs(page: Any) -> list[Run]:
 
 
 class _RunReader:
-    """Groups the characters of a page into runs."""
-
     def __init__(self, textpage: Any, rotation: int) -> None:
         self._raw = textpage.raw
         self._rotation = rotation

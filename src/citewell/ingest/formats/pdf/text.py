@@ -17,9 +17,7 @@ _MAX_BOLD_HEADING_CHARS = 80
 _MAX_LEVELS = 4
 _MAX_HEADING_LINES = 3
 _MIN_TITLE_CHARS = 3
-_CHAPTER_LABEL = re.compile(
-    r"(?:chapter|part|appendix|section|kapitel|teil)?\s*(?:\d+|[ivxlc]+)\.?", re.I
-)
+_LABEL = re.compile(r"(?:chapter|part|appendix|section|kapitel|teil)?\s*(?:\d+|[ivxlc]+)\.?", re.I)
 _NUMBERING = re.compile(r"(?:chapter|part|appendix|section)?[\divxlc]*")
 
 
@@ -67,7 +65,7 @@ def _insert_bookmarks(lines: list[Line], bookmarks: list[Bookmark]) -> list[Item
         items[first:last] = [PdfHeading(bookmark.level, bookmark.title, bookmark.page)]
         start = first + 1
         previous = items[first - 1] if first else None
-        if last > first and isinstance(previous, Line) and _CHAPTER_LABEL.fullmatch(previous.text):
+        if last > first and isinstance(previous, Line) and _LABEL.fullmatch(previous.text):
             # "Chapter 3" above the chapter's name.
             del items[first - 1]
             start -= 1
@@ -157,13 +155,17 @@ def _is_bold_heading(previous: Line | None, line: Line, after: Line | None) -> b
         return False
     if len(line.text) > _MAX_BOLD_HEADING_CHARS or line.text.endswith((".", ",", ";", ":")):
         return False
-    near = previous is not None and previous.page == line.page and previous.column == line.column
-    return not near or previous is None or previous.y - line.y > 1.3 * line.size
+    if previous is None or not _same_column(previous, line):
+        return True
+    return previous.y - line.y > 1.3 * line.size
 
 
 def _continues_heading(previous: Line, line: Line) -> bool:
-    same_column = previous.page == line.page and previous.column == line.column
-    return same_column and previous.y - line.y < 1.8 * line.size
+    return _same_column(previous, line) and previous.y - line.y < 1.8 * line.size
+
+
+def _same_column(line: Line, other: Line) -> bool:
+    return (line.page, line.column) == (other.page, other.column)
 
 
 _BULLET = re.compile(r"^([•‣▪◦●○■□–—∙·*-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
@@ -248,28 +250,29 @@ class _BlockBuilder:
             or _SENTENCE_END.search(previous.text)
         ):
             return False
-        near = (previous.page, previous.column) == (run[0].page, run[0].column)
-        return near and previous.y - run[0].y <= _PARAGRAPH_GAP * self._line_spacing * run[0].size
+        gap = previous.y - run[0].y
+        max_gap = _PARAGRAPH_GAP * self._line_spacing * run[0].size
+        return _same_column(previous, run[0]) and gap <= max_gap
 
     def _code(self, lines: list[Line]) -> str:
         width = median((c.x1 - c.x0) / len(c.text) for line in lines for c in line.cells) or 1.0
         left = min(line.x0 for line in lines)
-        lines_of_code: list[str] = []
+        code: list[str] = []
         for previous, line in zip([None, *lines], lines, strict=False):
-            near = previous is not None and (previous.page, previous.column) == (
-                line.page,
-                line.column,
-            )
-            if near and previous and previous.y - line.y > 1.5 * self._line_spacing * line.size:
-                lines_of_code.append("")
+            if (
+                previous
+                and _same_column(previous, line)
+                and previous.y - line.y > 1.5 * self._line_spacing * line.size
+            ):
+                code.append("")
             text = ""
             for cell in line.cells:
                 column = min(round((cell.x0 - left) / width), _MAX_CODE_COLUMNS)
                 text += " " * max(column - len(text), 1 if text else 0) + cell.text
-            lines_of_code.append(text)
-        longest = max((len(run) for run in re.findall("`{3,}", "".join(lines_of_code))), default=2)
+            code.append(text)
+        longest = max((len(run) for run in re.findall("`{3,}", "".join(code))), default=2)
         fence = "`" * (longest + 1)
-        return "\n".join((fence, *lines_of_code, fence))
+        return "\n".join((fence, *code, fence))
 
     def _add_line(self, line: Line) -> Iterator[PageBlock]:
         if self._paragraph and self._starts_paragraph(self._paragraph[-1], line):
@@ -284,7 +287,7 @@ class _BlockBuilder:
         if abs(previous.size - line.size) > 0.12 * previous.size:
             return True
         item = bool(_BULLET.match(self._paragraph[0].text))
-        if (previous.page, previous.column) != (line.page, line.column):
+        if not _same_column(previous, line):
             return _ends_at_column_break(previous, line)
         gap = previous.y - line.y
         if gap > _PARAGRAPH_GAP * self._line_spacing * line.size:
@@ -368,14 +371,9 @@ def _get(items: Sequence[Item], place: int) -> Item | None:
 
 def _continues_sentence(previous: Line, line: Line) -> bool:
     """Whether a line that looks like a list item, `2. It`, continues a sentence."""
-    near = (previous.page, previous.column) == (line.page, line.column)
     full = previous.x1 > previous.right - 0.1 * (previous.right - previous.left)
-    return (
-        near
-        and full
-        and not _SENTENCE_END.search(previous.text)
-        and abs(line.x0 - previous.x0) < line.size
-    )
+    aligned = _same_column(previous, line) and abs(line.x0 - previous.x0) < line.size
+    return full and aligned and not _SENTENCE_END.search(previous.text)
 
 
 def _words_of(lines: Sequence[Line]) -> set[str]:
@@ -391,7 +389,7 @@ def _line_spacing(lines: Sequence[Line]) -> float:
     gaps = [
         (previous.y - line.y) / line.size
         for previous, line in pairwise(lines)
-        if (previous.page, previous.column) == (line.page, line.column)
+        if _same_column(previous, line)
         and line.size > 0
         and 0.8 < (previous.y - line.y) / line.size < 2.5  # noqa: PLR2004
     ]
@@ -408,8 +406,7 @@ def _is_table_row(line: Line, above: list[Line]) -> bool:
     if not above:
         return True
     last = above[-1]
-    same = (last.page, last.column) == (line.page, line.column)
-    return same and last.y - line.y < 3 * line.size
+    return _same_column(last, line) and last.y - line.y < 3 * line.size
 
 
 def _align_columns(lines: list[Line]) -> list[list[str]] | None:

@@ -9,7 +9,7 @@ from docutils import nodes
 
 from citewell.domain import Block, BlockKind, Section
 from citewell.errors import UnreadableFile
-from citewell.ingest.formats.markdown_writer import fenced
+from citewell.ingest.formats.markdown_writer import fenced, join_blocks, write_table
 from citewell.ingest.formats.sphinx.doctree_inline import (
     InlineText,
     ReferenceTargets,
@@ -98,8 +98,6 @@ def _anchor(ids: list[str]) -> str:
 
 
 class _BlockRenderer:
-    """Renders the block nodes of a page."""
-
     def __init__(self, inline: InlineText) -> None:
         self._inline = inline
         self._language = ""
@@ -131,38 +129,38 @@ class _BlockRenderer:
         sections.append(_SectionBuilder(path=(*sections[0].path, *path), anchor=anchor))
         return path
 
-    def _render_children(self, node: nodes.Node) -> list[Block]:
+    def _children(self, node: nodes.Node) -> list[Block]:
         return [block for child in node.children for block in self._render(child)]
 
     def _render(self, node: nodes.Node) -> list[Block]:  # noqa: C901, PLR0911, PLR0912 - one case per node
         match node:
             case nodes.caption():
-                return _block_if_text("caption", escape_block_start(self._inline.render(node)))
+                return _block("caption", escape_block_start(self._inline.render(node)))
             case nodes.paragraph() | nodes.attribution():
-                return _block_if_text("prose", escape_block_start(self._inline.render(node)))
+                return _block("prose", escape_block_start(self._inline.render(node)))
             case nodes.bullet_list() | nodes.enumerated_list():
-                return _block_if_text("list", self._list(node))
+                return _block("list", self._list(node))
             case nodes.literal_block() | nodes.doctest_block():
                 return self._code(node)
             case nodes.math_block():
-                return _block_if_text("math", f"$$\n{node.astext().strip()}\n$$")
+                return _block("math", f"$$\n{node.astext().strip()}\n$$")
             case nodes.table():
                 return [
                     *self._table_title(node),
-                    *_block_if_text("table", render_table(node, self._cell)),
+                    *_block("table", render_table(node, self._cell)),
                 ]
             case nodes.definition_list() | nodes.field_list() | nodes.option_list():
                 return [block for item in node.children for block in self._definition(item)]
             case nodes.block_quote():
                 return self._block_quote(node)
             case nodes.line_block():
-                return _block_if_text("prose", "\n".join(self._lines(node)))
+                return _block("prose", "\n".join(self._lines(node)))
             case nodes.Admonition() | nodes.sidebar() | nodes.topic():
                 return self._aside(node)
             case LabelledContent():
                 return self._labelled(node)
             case nodes.rubric():
-                return _block_if_text("prose", f"**{self._inline.render(node)}**")
+                return _block("prose", f"**{self._inline.render(node)}**")
             case nodes.footnote() | nodes.citation():
                 return self._footnote(node)
             case Markdown():
@@ -175,11 +173,11 @@ class _BlockRenderer:
             case _ if isinstance(node, _INVISIBLE_NODES):
                 return []
             case nodes.Text() | nodes.image() | nodes.reference() | nodes.Inline():
-                return _block_if_text(
+                return _block(
                     "prose", self._inline.render(nodes.paragraph("", "", node.deepcopy()))
                 )
             case _:
-                return self._render_children(node)
+                return self._children(node)
 
     def _code(self, node: nodes.Element) -> list[Block]:
         text = node.astext().strip("\n")
@@ -197,7 +195,7 @@ class _BlockRenderer:
         items: list[str] = []
         for item in node.children:
             mark = f"{number}. " if ordered else "- "
-            text = _indented(_join_blocks(self._render_children(item), tight=True), len(mark))
+            text = _indented(join_blocks(self._children(item), tight=True), len(mark))
             items.append((mark + text.lstrip()).rstrip() if text.strip() else "")
             number += 1
         return "\n".join(item for item in items if item)
@@ -211,30 +209,26 @@ class _BlockRenderer:
             lead = ", ".join(inline_code(option.astext()) for option in heads[0].children)
         else:
             lead = ", ".join(f"**{self._inline.render(h)}**" for h in heads if h.children)
-        return _prefix_blocks(lead, self._render_children(body))
+        return _prefix_blocks(lead, self._children(body))
 
     def _labelled(self, node: LabelledContent) -> list[Block]:
         if "signatures" in node:
             lead = ", ".join(inline_code(name) for name in node["signatures"])
-            return [*_block_if_text("prose", lead), *self._render_children(node)]
+            return [*_block("prose", lead), *self._children(node)]
         label = " ".join(str(node.get("label", "")).split())
         label = re.sub(r":[\w:+-]+:`([^`<]*?)(?:\s*<[^>]*>)?`", r"\1", label)
         return [
-            *_block_if_text("prose", f"**{escape(label)}**:" if label else ""),
-            *self._render_children(node),
+            *_block("prose", f"**{escape(label)}**:" if label else ""),
+            *self._children(node),
         ]
 
     def _block_quote(self, node: nodes.Element) -> list[Block]:
-        blocks = self._render_children(node)
+        blocks = self._children(node)
         if any(block.kind != "prose" for block in blocks):
             # Later stages do not recognise fences inside block quotes.
             return blocks
-        lines = _join_blocks(blocks).split("\n")
-        return (
-            _block_if_text("quote", "\n".join(f"> {line}".rstrip() for line in lines))
-            if blocks
-            else []
-        )
+        lines = join_blocks(blocks).split("\n")
+        return _block("quote", "\n".join(f"> {line}".rstrip() for line in lines)) if blocks else []
 
     def _lines(self, node: nodes.Element) -> list[str]:
         lines: list[str] = []
@@ -254,7 +248,7 @@ class _BlockRenderer:
         )
         head = next((child for child in node.children if isinstance(child, nodes.title)), None)
         title = self._inline.render(head) if head else escape(str(node.get("title") or ""))
-        body = _join_blocks(self._render_children(node))
+        body = join_blocks(self._children(node))
         if not title and not body:
             return []
         lead = f":::{name}[{title.replace('[', '(').replace(']', ')')}]" if title else f":::{name}"
@@ -273,11 +267,11 @@ class _BlockRenderer:
 
     def _table_title(self, node: nodes.Element) -> list[Block]:
         head = next((child for child in node.children if isinstance(child, nodes.title)), None)
-        return _block_if_text("prose", f"**{self._inline.render(head)}**:") if head else []
+        return _block("prose", f"**{self._inline.render(head)}**:") if head else []
 
     def _cell(self, node: nodes.Element) -> str:
         texts: list[str] = []
-        for block in self._render_children(node):
+        for block in self._children(node):
             text = block.text
             if block.kind == "code":
                 text = inline_code("\n".join(text.split("\n")[1:-1]))
@@ -291,17 +285,8 @@ class _BlockRenderer:
         return " ".join(texts)
 
 
-def _block_if_text(kind: BlockKind, text: str) -> list[Block]:
+def _block(kind: BlockKind, text: str) -> list[Block]:
     return [Block(kind=kind, text=text)] if text.strip("*: \n") else []
-
-
-def _join_blocks(blocks: list[Block], *, tight: bool = False) -> str:
-    """Join blocks; `tight` puts no blank line before a nested list."""
-    text = ""
-    for block in blocks:
-        separator = "\n" if tight and block.kind == "list" else "\n\n"
-        text += separator * bool(text) + block.text
-    return text
 
 
 def _indented(text: str, width: int) -> str:
@@ -322,7 +307,7 @@ def _markdown_blocks(node: Markdown) -> list[Block]:
     blocks: list[Block] = []
     for section in parse_myst(node["text"]).page.sections:
         if section.path:
-            blocks += _block_if_text("prose", f"**{escape(section.path[-1])}**")
+            blocks += _block("prose", f"**{escape(section.path[-1])}**")
         blocks += section.blocks
     return blocks
 
@@ -357,12 +342,7 @@ def render_table(node: nodes.Element, cell: Cell) -> str:
             rows += [
                 _row(row, row_spans, cell) for row in part.children if isinstance(row, nodes.row)
             ]
-    rows = [row for row in rows if any(row)]
-    if not rows:
-        return ""
-    width = max(len(row) for row in rows)
-    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows]
-    return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
+    return write_table([row for row in rows if any(row)])
 
 
 def _row(row: nodes.row, row_spans: dict[int, int], cell: Cell) -> list[str]:

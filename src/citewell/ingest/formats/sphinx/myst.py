@@ -245,7 +245,7 @@ class _IdAllocator:
             self.take("")
 
 
-ConvertLines = Callable[[list[str]], list[str]]
+Render = Callable[[list[str]], list[str]]
 
 _ADMONITIONS = frozenset(
     re.findall(
@@ -262,8 +262,8 @@ _CODE_DIRECTIVES = frozenset(
 )
 _TESTED_CODE = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
 """Directives with code that Sphinx can run, and its language."""
-_DIAGRAM_DIRECTIVES = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
-_TITLED_DIRECTIVES = frozenset(
+_DIAGRAMS = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
+_TITLED = frozenset(
     re.findall(
         r"\S+",
         """
@@ -272,7 +272,7 @@ _TITLED_DIRECTIVES = frozenset(
         """,
     )
 )
-_DROPPED_DIRECTIVES = frozenset(
+_DROPPED = frozenset(
     re.findall(
         r"\S+",
         """
@@ -302,34 +302,34 @@ class Directive:
 
 def render_directive(
     directive: Directive,
-    convert_lines: ConvertLines,
+    render: Render,
     toctrees: list[Toctree],
     context: IncludeContext | None,
 ) -> list[str]:
-    """Render a directive as lines of Markdown; `convert_lines` converts its content."""
+    """Render a directive as lines of Markdown; `render` converts its content."""
     name = directive.name
     if name == "toctree":
         toctrees.append(_toctree(directive))
-    if name == "toctree" or name in _DROPPED_DIRECTIVES:
+    if name == "toctree" or name in _DROPPED:
         return []
-    if name in _CODE_DIRECTIVES or name in _DIAGRAM_DIRECTIVES or name in _TESTED_CODE:
+    if name in _CODE_DIRECTIVES or name in _DIAGRAMS or name in _TESTED_CODE:
         return _render_code(directive)
     if name in ("include", "literalinclude"):
-        return _render_include(directive, convert_lines, context)
+        return _render_include(directive, render, context)
     if name == "eval-rst":
         return _render_rst(directive.body, context)
-    return _render_block(directive, convert_lines)
+    return _render_block(directive, render)
 
 
-def _render_block(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+def _render_block(directive: Directive, render: Render) -> list[str]:
     if directive.name == "math":
-        return ["$$", *_strip_blank_lines([directive.argument, *directive.body]), "$$"]
+        return ["$$", *_strip_blank([directive.argument, *directive.body]), "$$"]
     if directive.name in ("figure", "image"):
-        return _image(directive, convert_lines)
-    return _render_titled(directive, convert_lines)
+        return _image(directive, render)
+    return _render_titled(directive, render)
 
 
-def _render_titled(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+def _render_titled(directive: Directive, render: Render) -> list[str]:
     name, argument = directive.name.split(":")[-1], directive.argument
     theorem = directive.name.startswith(("prf:", "proof:"))
     if name in _ADMONITIONS:
@@ -338,20 +338,19 @@ def _render_titled(directive: Directive, convert_lines: ConvertLines) -> list[st
             argument = f"{_VERSION_LABELS[name]} {version}" + (f": {words}" if words else "")
         return [
             f":::{name}",
-            *convert_lines(_strip_blank_lines([argument, "", *directive.body])),
+            *render(_strip_blank([argument, "", *directive.body])),
             ":::",
         ]
     if name in _TITLED_ADMONITIONS or theorem:
         title = f"[{argument.replace(']', ')')}]" if argument else ""
-        return [f":::{name}{title}", *convert_lines(_strip_blank_lines(directive.body)), ":::"]
+        return [f":::{name}{title}", *render(_strip_blank(directive.body)), ":::"]
     # For an unknown directive, an argument of several words is a title.
-    titled = argument and (name in _TITLED_DIRECTIVES or len(argument.split()) > 1)
+    titled = argument and (name in _TITLED or len(argument.split()) > 1)
     lead = [f"**{argument}**:", ""] if titled and not argument.isdecimal() else []
-    return [*lead, *convert_lines(directive.body)]
+    return [*lead, *render(directive.body)]
 
 
-def _strip_blank_lines(lines: list[str]) -> list[str]:
-    """Strip blank lines at both ends."""
+def _strip_blank(lines: list[str]) -> list[str]:
     return "\n".join(lines).strip("\n").split("\n")
 
 
@@ -368,26 +367,22 @@ def _render_code(directive: Directive) -> list[str]:
     tags = directive.options.get("tags", "")
     if "remove-cell" in tags or "hide-cell" in tags:
         return []
-    named = (
-        directive.name
-        if directive.name in _DIAGRAM_DIRECTIVES
-        else directive.argument.split(" ")[0]
-    )
+    named = directive.name if directive.name in _DIAGRAMS else directive.argument.split(" ")[0]
     language = _TESTED_CODE.get(directive.name, named)
     caption = directive.options.get("caption")
     lead = [f"**{caption}**:", ""] if caption else []
-    code = fenced("\n".join(_strip_blank_lines(directive.body)), _LANGUAGES.get(language, language))
+    code = fenced("\n".join(_strip_blank(directive.body)), _LANGUAGES.get(language, language))
     return [*lead, *code.split("\n")]
 
 
-def _image(directive: Directive, convert_lines: ConvertLines) -> list[str]:
+def _image(directive: Directive, render: Render) -> list[str]:
     alt = directive.options.get("alt", "")
     image = [f"![{alt}]({directive.argument.replace(' ', '%20')})", ""] if alt else []
-    return [*image, *convert_lines(directive.body)]
+    return [*image, *render(directive.body)]
 
 
 def _render_include(
-    directive: Directive, convert_lines: ConvertLines, context: IncludeContext | None
+    directive: Directive, render: Render, context: IncludeContext | None
 ) -> list[str]:
     included = context.read(directive.argument) if context else None
     if included is None or context is None:
@@ -408,7 +403,7 @@ def _render_include(
     return (
         _render_rst(text.split("\n"), context)
         if path.suffix == ".rst"
-        else convert_lines(text.split("\n"))
+        else render(text.split("\n"))
     )
 
 
@@ -419,7 +414,6 @@ def _line(directive: Directive, option: str) -> int | None:
 
 
 def _render_rst(lines: list[str], context: IncludeContext | None) -> list[str]:
-    """Convert lines of reStructuredText to Markdown."""
     # Imported here because it imports this module.
     from citewell.ingest.formats.sphinx.doctree import rst_to_markdown
 

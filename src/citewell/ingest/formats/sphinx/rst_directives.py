@@ -236,8 +236,6 @@ class _StubDirective(Directive):
 
 
 class _Dropped(_StubDirective):
-    """A directive without visible output."""
-
     def run(self) -> list[nodes.Node]:
         return []
 
