@@ -105,9 +105,7 @@ def _read_page_bytes(file: SourceFile, options: IngestOptions) -> bytes:
     return read_bytes(file, limit=options.max_page_bytes, setting="CITEWELL_INGEST__MAX_PAGE_BYTES")
 
 
-def _find_index(
-    files: Sequence[SourceFile], options: IngestOptions
-) -> tuple[str, "Element | None"]:
+def _find_index(files: Sequence[SourceFile], options: IngestOptions) -> tuple[str, Element | None]:
     """Return the home page of the site, and its tree if it can be read."""
     ranked = sorted(
         files, key=lambda f: (not _INDEX_FILE.search(f.name), f.name.count("/"), f.name)
@@ -121,7 +119,7 @@ def _find_index(
 
 
 def _site(
-    root: Path, files: Sequence[SourceFile], index: "Element | None", options: IngestOptions
+    root: Path, files: Sequence[SourceFile], index: Element | None, options: IngestOptions
 ) -> _Site:
     titles: list[str] = []
     for file in files if root.is_dir() else ():
@@ -159,7 +157,7 @@ def _read_page(
     return page, replace(metadata, base=default_url)
 
 
-def _first_heading_is_title(content: "Element", title: str) -> bool:
+def _first_heading_is_title(content: Element, title: str) -> bool:
     """Whether the first heading is the page's title; one of several may be a section."""
     headings = [text_of(e).lower() for e in content.iter("h1")]
     return len(headings) < 2 or headings[0] in title.lower()  # noqa: PLR2004
@@ -186,7 +184,7 @@ def _drop_unlisted(
 def _order_pages(
     root: Path,
     pages_by_name: "dict[str, tuple[Page, PageMetadata]]",
-    index: "tuple[str, Element | None]",
+    index: tuple[str, Element | None],
     options: IngestOptions,
 ) -> list[Page]:
     resolver = LinkResolver(pages_by_name)
