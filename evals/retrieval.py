@@ -26,7 +26,7 @@ from evals.timing import Stopwatch, TimedIndex
 TOP_K = 10
 HISTORY = 3
 """How many earlier exchanges a follow-up may refer to, as in the service."""
-LEAST = Question(text="").least_answerability
+LEAST = Question(text="").min_answerability
 CORPUS = "corpus.jsonl"
 
 Progress = Callable[[int, int], None]

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.domain import DEFAULT_LEAST_ANSWERABILITY, Filters, Question
+from citewell.domain import DEFAULT_MIN_ANSWERABILITY, Filters, Question
 from citewell.models.cross_encoder import CrossEncoder
 from citewell.options import SearchOptions
 from citewell.ports import Embedder
@@ -187,7 +187,7 @@ class Table:
         """Count the answerable questions with 0, 1, … 5 passages above the usual threshold."""
         counts: dict[tuple[str, str], int] = {}
         for row, probability in zip(self.rows, p, strict=True):
-            if row["kind"] == "whole" and row["answerability"] >= DEFAULT_LEAST_ANSWERABILITY:
+            if row["kind"] == "whole" and row["answerability"] >= DEFAULT_MIN_ANSWERABILITY:
                 key = (row["book"], row["question"])
                 counts[key] = counts.get(key, 0) + int(probability >= THRESHOLD)
         return np.bincount(list(counts.values()), minlength=TOP_K + 1).tolist()

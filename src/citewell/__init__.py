@@ -1,4 +1,4 @@
-"""Answers about a book, from the book alone, with every sentence proven.
+"""Citewell answers questions about a book from the book alone, and proves every sentence.
 
 >>> from citewell import Citewell
 >>> async with await Citewell.open("examples/physical-ai") as book:  # doctest: +SKIP
@@ -17,7 +17,7 @@ __all__ = ["Citewell", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    # Loading `Citewell` loads the agent stack (seconds); `import citewell` alone stays instant.
+    # Importing the client takes seconds, so it is deferred.
     if name == "Citewell":
         from citewell.client import Citewell
 

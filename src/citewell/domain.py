@@ -1,4 +1,4 @@
-"""The nouns of Citewell: what a book is made of, what is found in it, and what is said about it."""
+"""The domain model: books and their passages, questions, answers, claims and citations."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -12,9 +12,9 @@ QuoteSource = Literal["text", "heading", "selection", "own_text"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
 VerdictKind = Literal["supported", "partly", "unsupported", "contradicted", "not_a_claim"]
 PROVEN_VERDICTS: tuple[VerdictKind, ...] = ("supported", "partly")
-"""Verdicts whose citations prove the claim; those of `contradicted` speak against it."""
+"""Verdicts whose citations prove the claim; the citations of `contradicted` refute it."""
 AnswerState = Literal["processing", "validated", "delivered", "flagged", "unfinished"]
-"""How far an answer has come; `unfinished` is one whose process died while it was made."""
+"""The state of an answer; `unfinished` means that its process died while producing it."""
 AnswerStatus = Literal[
     "answered",
     "not_in_book",
@@ -24,18 +24,18 @@ AnswerStatus = Literal[
     "small_talk",
     "no_context",
 ]
-"""How a question ended: `not_in_book` is off the book's subject, `no_direct_answer` found a section
-but no proven sentence, `unsupported_request` asks for something other than an answer."""
+"""The outcome of a question. `not_in_book`: off the book's subject. `no_direct_answer`: relevant
+sections, but no proven sentence. `unsupported_request`: something that quotes cannot provide."""
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
-"""What was down, or went wrong, while an answer was made that is given all the same."""
+"""A problem that occurred while an answer was produced."""
 SELECTION_LENGTH = (1, 16_000)
-"""Characters that a selection may have: any text, and about 4,000 tokens at most."""
+"""Minimum and maximum length of a selection in characters, at most about 4,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One piece of a section that belongs together, in the author's own bytes."""
+    """A paragraph, list, table or other unit of a section, byte for byte as in the source."""
 
     kind: BlockKind
     text: str
@@ -43,43 +43,43 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """What stands under one heading, up to the next."""
+    """The text under one heading, up to the next."""
 
     path: tuple[str, ...]
-    """Headings from the page's title down to this one."""
+    """The headings from the page's title down to this one."""
     anchor: str
-    """The heading's id on the built page; empty for the text before the first heading."""
+    """The heading's id on the published page; empty for the text before the first heading."""
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One page of the book, as the built site has it."""
+    """A page of the book, as on the published site."""
 
     source: str
-    """Path of the source file below the book's folder."""
+    """Path of the source file, relative to the book's folder."""
     title: str
     part: str
-    """The part or category that the page stands in; empty where there is none."""
+    """The part or category of the page; empty if there is none."""
     url: str
     sections: tuple[Section, ...]
     ids: frozenset[str] | None = None
-    """Every id that a link to the page may end in, where the format tells them all."""
+    """All fragment ids of the page, if the format defines them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFile:
-    """A file that was not read, and why."""
+    """A file that was not ingested, and why."""
 
     source: str
     reason: str
     failed: bool = True
-    """Whether it should have been read; a draft, say, is left out on purpose."""
+    """Whether this is an error; drafts, for example, are skipped on purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenLink:
-    """A reference from one page to something in the book that is not there."""
+    """A reference to something that the book does not contain."""
 
     source: str
     target: str
@@ -88,22 +88,22 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """A whole book as a reader found it, in reading order."""
+    """A whole book in reading order, as parsed from its source."""
 
     title: str
     kind: str
-    """The format it is written in."""
+    """The source format."""
     pages: tuple[Page, ...]
     skipped: tuple[SkippedFile, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()
-    """References by name that lead nowhere, in formats that have such; others are looked for."""
+    """Unresolved references by name; broken URLs are detected later."""
     notes: tuple[str, ...] = ()
-    """What the author should know besides: an address that cannot be right, say."""
+    """Other warnings for the author, such as an invalid site URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A passage of one section, small enough to embed; what searches return and citations quote."""
+    """A passage of one section: the unit of embedding, retrieval and citation."""
 
     id: str
     book: str
@@ -113,7 +113,7 @@ class Chunk:
     section: str
     path: tuple[str, ...]
     url: str
-    """The page's address on the built site, with the heading's anchor."""
+    """The URL of the published page, with the heading's anchor."""
     text: str
     content_hash: str
     sequence: int
@@ -122,39 +122,39 @@ class Chunk:
     token_count: int
     processed_at: datetime
     role: ChunkRole = "text"
-    """What the author uses it for, where the book shows that."""
+    """The kind of content, as far as the book's markup or headings show it."""
     piece: str = ""
-    """Which piece of a block too long for one chunk, as `2/3`; empty where nothing was split."""
+    """The piece of a split block, such as `2/3`; empty if no block was split."""
     captions: tuple[str, ...] = ()
-    """Captions of the figures in it, each byte for byte as the text has it."""
+    """The figure captions in the text, byte for byte."""
 
     @property
     def heading(self) -> str:
-        """Where the passage stands: its part, its chapter, and the headings below."""
-        above = (self.part, self.chapter) if self.chapter != self.path[0] else (self.part,)
-        return " › ".join(title for title in (*above, *self.path) if title)
+        """The passage's part, chapter and section headings, joined."""
+        prefix = (self.part, self.chapter) if self.chapter != self.path[0] else (self.part,)
+        return " › ".join(title for title in (*prefix, *self.path) if title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """One line of the table of contents, and those below it."""
+    """An entry of the table of contents, with its children."""
 
     id: str
-    """The page's source file and the heading's anchor; what a section is asked for by."""
+    """The page's source file and the heading's anchor, which identify the section."""
     kind: HeadingKind
     title: str
     number: int | None = None
-    """A chapter's number, by its title or file name, or else by counting."""
+    """A chapter's number, taken from its title or file name, or else counted."""
     url: str
     source_file: str
     chunks: tuple[str, ...] = ()
-    """Ids of the passages between this heading and the next."""
+    """The ids of the passages between this heading and the next."""
     position: int
-    """Of its first passage among all of the book, from 1."""
+    """The position of its first passage in the book, from 1."""
     children: tuple["Heading", ...] = ()
 
     def walk(self) -> Iterator["Heading"]:
-        """Yield this heading and all below it, in reading order."""
+        """Yield this heading and its descendants, in reading order."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -162,10 +162,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A figure's caption or a defined term, where it stands in a passage."""
+    """A figure's caption or a defined term, located in a passage."""
 
     text: str
-    """Byte for byte what the passage says from `start` to `end`."""
+    """The passage's text from `start` to `end`, byte for byte."""
     chunk_id: str
     start: int
     end: int
@@ -174,7 +174,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """How a book is built: its headings, figures and definitions, in reading order."""
+    """A book's headings, figures and definitions, in reading order."""
 
     headings: tuple[Heading, ...] = ()
     figures: tuple[Excerpt, ...] = ()
@@ -188,23 +188,23 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A chunk that a search found, or that was opened by name."""
+    """A retrieved chunk."""
 
     chunk: Chunk
     rank: int
-    """Position in the result, from 1."""
+    """The position in the ranking, from 1."""
     similarity: float
-    """Calibrated relevance of this passage to the question, 0 to 1."""
+    """The calibrated relevance of the passage to the question, 0 to 1."""
     cosine: float
-    """The raw cosine of the embeddings, kept beside it."""
+    """The cosine of the question's and the passage's embeddings."""
     vector: tuple[float, ...] = field(default=(), repr=False)
-    here: bool = False
-    """Whether it stands in the chapter that the reader has open, where that is known."""
+    in_current_chapter: bool = False
+    """Whether the reader has the passage's chapter open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A filter's value that matches whatever begins with it."""
+    """A filter value that matches every string that starts with it."""
 
     text: str
 
@@ -215,12 +215,12 @@ AllowedValues = tuple[str | Prefix, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Where to search; a field left empty does not restrict, and all the others must match."""
+    """Restricts a search to passages that match in every non-empty field."""
 
     chapter: AllowedValues = ()
     section: AllowedValues = ()
     url: AllowedValues = ()
-    """Addresses with the heading's anchor, as passages have them."""
+    """URLs with the heading's anchor, as in `Chunk.url`."""
     source_file: AllowedValues = ()
 
     def __bool__(self) -> bool:
@@ -228,8 +228,8 @@ class Filters:
 
     @property
     def by_field(self) -> dict[str, AllowedValues]:
-        """The fields by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """The allowed values of every field, by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def matches(self, chunk: Chunk) -> bool:
         """Return whether a chunk satisfies every filter."""
@@ -244,100 +244,99 @@ def _matches(text: str, value: str | Prefix) -> bool:
     return text.startswith(value.text) if isinstance(value, Prefix) else text == value
 
 
-DEFAULT_LEAST_ANSWERABILITY = 0.7
-"""The gate where no target risk is set."""
+DEFAULT_MIN_ANSWERABILITY = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question about one book, whichever contract it came in by."""
+    """One question about one book, independent of the API contract."""
 
     text: str
     book: str | None = None
-    """The book's name; `None` is the only book there is."""
+    """The book's name; `None` means the default or only book."""
     thread_id: str | None = None
     top_k: int = 5
     threshold: float = 0.7
-    """Least similarity of a passage that may be used."""
-    least_answerability: float = DEFAULT_LEAST_ANSWERABILITY
-    """How likely the passages must hold the answer for the question to be answered."""
+    """The minimum similarity of a passage that may be used."""
+    min_answerability: float = DEFAULT_MIN_ANSWERABILITY
+    """The minimum probability that the passages contain the answer, below which it is refused."""
     filters: Filters = Filters()
-    near: str = ""
-    """The chapter that the reader has open: a hint that decides between passages that are close."""
+    current_chapter: str = ""
+    """The chapter that the reader has open, which decides between similarly relevant passages."""
     selected_text: str | None = None
-    """What the reader selected; given, it is the only source of the answer."""
-    earlier: tuple[tuple[str, str], ...] = ()
-    """Questions and answers before it, where the caller keeps the conversation, not a thread."""
+    """Text that the reader selected; if given, the only source of the answer."""
+    history: tuple[tuple[str, str], ...] = ()
+    """Earlier questions and answers, if the client rather than a thread stores the conversation."""
     owner: str | None = None
-    """Who asks; conversations of one owner are hidden from all others."""
+    """The caller; other owners cannot see the conversation."""
     key: str = ""
-    """The part of `owner` that all readers of one key have in common, where several share it."""
+    """The part of `owner` shared by all readers of a key, if several readers share it."""
     contract: str = "chat"
-    """The contract it came in by."""
-    noted: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
-    """What the contract wants kept with the answer; it changes nothing about it."""
+    """The API contract of the request."""
+    contract_data: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    """Data that the contract stores with the answer; it does not influence the answer."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
-    """What the client wants kept with the conversation."""
+    """Data that the client stores with the conversation."""
     received_at: datetime | None = None
     """When it arrived."""
     sent_at: datetime | None = None
-    """When the client says that it was sent, where the contract asks for that."""
+    """When the client sent it, if the contract has such a field."""
     opens_by_id: bool = False
-    """Whether the conversation that it begins is opened by its id alone, if that is random."""
+    """Whether a new conversation can be opened by its id alone, if that is a random UUID."""
     reader_context: str = ""
-    """What the client says about the reader, as JSON: data for the model, and never evidence."""
+    """The client's data about the reader, as JSON, for the model's prompt; never evidence."""
 
     @property
     def mode(self) -> ContextMode:
-        """Where the answer comes from: the book, or the reader's selection alone."""
+        """Whether the answer comes from the book or from the reader's selection alone."""
         return "retrieval_pipeline" if self.selected_text is None else "user_provided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Text that a reader selected, and where the book has it."""
+    """Text that a reader selected, and its location in the book."""
 
     text: str
     found_in: tuple[str, ...] = ()
-    """Ids of the passages of the book that it came from; none if it is the reader's own text."""
+    """The ids of the passages that contain it; empty if it is not the book's text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """The sentence of the book that proves a claim."""
+    """A quote that proves a claim."""
 
     number: int
-    """The `[n]` mark that points here."""
+    """The number of the `[n]` marker."""
     chunk_id: str
     chapter: str
     section: str
     quote: str
-    """Byte for byte what the chunk's text, or its heading, says from `start` to `end`."""
+    """The text from `start` to `end` of the chunk, or of its heading, byte for byte."""
     start: int
     end: int
     url: str
-    """Opens the page at that sentence; empty for text that is not the book's."""
+    """A link to the quote on the page; empty for text that is not the book's."""
     of: QuoteSource = "text"
-    """What is quoted: the passage, the headings it stands under, the reader's selection from the
-    book, or text of the reader's own."""
+    """The source of the quote: the passage, its headings, the reader's selection from the book, or
+    text of the reader's own."""
     found_in: str = ""
-    """Where the quote is of a selection: the id of the book's passage that says the same."""
+    """For a quote of a selection: the id of the passage that contains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge found about one claim."""
+    """The judge's decision on one claim."""
 
     kind: VerdictKind
     probability: float
-    """How likely the evidence supports the claim, 0 to 1."""
+    """The probability that the evidence supports the claim."""
     evidence: tuple[tuple[int, int, int], ...] = ()
-    """(passage number, start, end) of the sentences that support it, or that contradict it."""
+    """The supporting or contradicting sentences as (passage number, start, end)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One statement of an answer, where it stands there, and whether the book says so."""
+    """One statement of an answer, with its offsets in the text, its verdict and its citations."""
 
     text: str
     start: int
@@ -348,12 +347,11 @@ class Claim:
 
 
 SUFFICIENT_SIMILARITY, SUFFICIENT_CHUNKS = 0.75, 3
-"""What the chat contract calls sufficient context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How good the passages used are, by the measures of the chat contract; 0 where none is."""
+    """The quality of the passages, by the chat contract's measures; zeros without passages."""
 
     average_similarity: float
     min_similarity: float
@@ -363,13 +361,13 @@ class Confidence:
     level: ConfidenceLevel
     should_answer: bool
     answerability: float
-    """How likely the passages hold the answer, 0 to 1."""
+    """The probability that the passages contain the answer."""
     correctness: float | None = None
-    """How likely the answer is right and supported, 0 to 1; known once it is complete."""
+    """The probability that the complete answer is correct and supported."""
 
     @property
     def has_sufficient_context(self) -> bool:
-        """Whether at least three passages are used, with an average similarity of at least 0.75."""
+        """Whether there are at least 3 passages with an average similarity of at least 0.75."""
         return (
             self.average_similarity >= SUFFICIENT_SIMILARITY
             and self.num_chunks >= SUFFICIENT_CHUNKS
@@ -378,7 +376,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Milliseconds spent in each stage of one answer."""
+    """The milliseconds spent in each stage of an answer."""
 
     retrieve_ms: float = 0.0
     answer_ms: float = 0.0
@@ -388,7 +386,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A finished answer: every claim in it was checked against the book."""
+    """A finished answer, with every claim verified against the book."""
 
     id: str
     thread_id: str
@@ -400,33 +398,33 @@ class Answer:
     text: str
     claims: tuple[Claim, ...]
     withheld: tuple[Claim, ...]
-    """Claims the book does not support: not part of `text`, each placed where it would stand."""
+    """Unsupported claims that `text` omits, with the offset at which they would appear."""
     hits: tuple[Hit, ...]
-    """The passages retrieved: those the answer could rest on; for a refusal, the nearest."""
+    """The retrieved passages that could support the answer; for a refusal, the nearest ones."""
     confidence: Confidence
     model: str
     created_at: datetime
     timings: Timings = Timings()
     selection: Selection | None = None
-    """What the reader selected, where that was to be the only source."""
-    lacks: tuple[str, ...] = ()
-    """Words of the question that a selection without the answer does not have."""
+    """The reader's selection, if it was the only source."""
+    missing_terms: tuple[str, ...] = ()
+    """Words of the question that do not occur in a selection without the answer."""
     tokens_used: int | None = None
-    """Tokens that the model counted, where it does."""
+    """The number of tokens, if the model reports it."""
     tokens_written: int = 0
-    """How many of them it wrote."""
+    """The number of output tokens among them."""
     dollars: float | None = None
-    """What they cost, where the price is known."""
+    """Their cost, if the price is known."""
     notices: tuple[Notice, ...] = ()
-    """What was down while it was made."""
+    """Problems that occurred while it was produced."""
     cache_age: float | None = None
-    """Seconds since it was made, where it was made for the same question before."""
+    """The age in seconds of an answer from the cache."""
     context_given: bool = False
-    """Whether passages were given to whoever wrote it, however the check of that ended."""
+    """Whether the model received passages, whatever verification made of its answer."""
 
     @property
     def mode(self) -> ContextMode:
-        """Where the answer comes from: the book, or the reader's selection alone."""
+        """Whether the answer comes from the book or from the reader's selection alone."""
         return "user_provided" if self.selection else "retrieval_pipeline"
 
     @property
@@ -437,7 +435,7 @@ class Answer:
 
     @property
     def sources(self) -> tuple[Hit, ...]:
-        """The retrieved passages that the answer cites, in the order of their numbers."""
+        """The cited passages, in the order of their citation numbers."""
         numbers: dict[str, int] = {}
         for one in self.citations:
             numbers[one.chunk_id] = min(one.number, numbers.get(one.chunk_id, one.number))
@@ -452,5 +450,5 @@ class Answer:
 
     @property
     def state(self) -> AnswerState:
-        """What the check came to: flagged if the model said what the book does not support."""
+        """`flagged` if the model made claims that the book does not support."""
         return "flagged" if self.unsupported else "validated"

@@ -1,4 +1,4 @@
-"""Every error Citewell raises on purpose.
+"""The exceptions of Citewell.
 
 * CitewellError
   x BadRequest
@@ -45,25 +45,25 @@
     + RateLimited
     + LimitsUnavailable
 
-"Not in the book" is not among them: it is an answer.
+A question that the book does not answer is not an error: its refusal is an answer.
 """
 
 from typing import ClassVar
 
 
 class CitewellError(Exception):
-    """Base class: catch this to catch anything Citewell raises on purpose."""
+    """The base class of all exceptions of Citewell."""
 
     retryable: ClassVar[bool] = False
-    """Whether the same call may succeed later without any change."""
+    """Whether the same call may succeed later."""
     retry_after: int = 5
-    """For one that may: in how many seconds."""
+    """The number of seconds after which to retry."""
     advice: ClassVar[str] = ""
     """What the caller can do about it, in one sentence."""
 
 
 class BadRequest(CitewellError):
-    """The caller asked for something that cannot be done."""
+    """The request is invalid."""
 
     advice = "Correct the request and send it again."
 
@@ -101,11 +101,11 @@ class UnknownWorkflow(BadRequest):
 class UnknownKey(BadRequest):
     """There is no key of that id or name."""
 
-    advice = "`citewell keys list` shows those there are."
+    advice = "List the keys with `citewell keys list`."
 
 
 class UnknownStream(BadRequest):
-    """There is no stream with that id, or it is no longer kept."""
+    """There is no stream with that id, or it has been deleted."""
 
     advice = "Ask the question again."
 
@@ -117,25 +117,25 @@ class BadSettings(BadRequest):
 
 
 class ModelIncomplete(BadSettings):
-    """A model that is named lacks its package or its key."""
+    """A configured model lacks its package or its API key."""
 
 
 class IngestError(CitewellError):
-    """A book could not be ingested; what was there before is untouched."""
+    """A book could not be ingested; its previous revision is unchanged."""
 
     advice = "Correct the source and run `citewell ingest` again."
 
 
 class UnsupportedSource(IngestError):
-    """The path holds no kind of book that Citewell can read."""
+    """The path is not a book in a supported format."""
 
 
 class UnreadableFile(IngestError):
-    """One file cannot be read; the rest of the book can."""
+    """One file of a book cannot be read."""
 
 
 class EmptyBook(IngestError):
-    """The book was read but holds no text."""
+    """The book contains no text."""
 
 
 class BookBusy(IngestError):
@@ -146,7 +146,7 @@ class BookBusy(IngestError):
 
 
 class DiskFull(IngestError):
-    """There is no room left to write the index."""
+    """The disk is full or not writable."""
 
     advice = "Free some space or point CITEWELL_DATA_DIR elsewhere, then run it again."
 
@@ -162,61 +162,61 @@ class SearchIndexError(CitewellError):
 
 
 class IndexUnavailable(SearchIndexError):
-    """The index cannot be reached or opened; trying again may work."""
+    """The index cannot be opened, perhaps temporarily."""
 
     retryable = True
     advice = "Try again shortly; `citewell doctor` shows what is wrong."
 
 
 class IndexUnreachable(IndexUnavailable):
-    """The server that holds the index does not answer, or not with what was asked for."""
+    """The index server does not answer, or refuses the request."""
 
 
 class RevisionGone(IndexUnavailable):
-    """The server holds what was asked for no longer; a newer revision took its place."""
+    """The revision was deleted from the server because there is a newer one."""
 
 
 class IndexMismatch(SearchIndexError):
-    """The index was built with another embedder than the one configured."""
+    """The index was built with another embedder than the configured one."""
 
     advice = "Ingest the book again, or configure the embedder that built it."
 
 
 class EmbedderUnavailable(CitewellError):
-    """The embedding model is missing, damaged, or gives something else than vectors."""
+    """The embedding model is missing, damaged or returns invalid vectors."""
 
     advice = "Run `citewell doctor`; it names what is missing."
 
 
 class EmbedderUnreachable(EmbedderUnavailable):
-    """The server that runs the embedding model cannot be reached; trying again may work."""
+    """The embedding server cannot be reached, perhaps temporarily."""
 
     retryable = True
     advice = "Try again shortly; `citewell doctor` shows whether the embedder answers."
 
 
 class StoreUnavailable(CitewellError):
-    """The conversation store cannot be reached; trying again may work."""
+    """The conversation store is unavailable, perhaps temporarily."""
 
     retryable = True
-    advice = "Try again shortly; your question was not lost on your side."
+    advice = "Try again shortly."
 
 
 class DataFolderBusy(CitewellError):
     """Another process serves the same data folder."""
 
-    advice = "Stop it first, let one service use several workers, or choose another data folder."
+    advice = "Stop it, use one service with several workers, or choose another data folder."
 
 
 class AnswerInterrupted(CitewellError):
-    """The work on an answer was stopped before its end; trying again may work."""
+    """The answer was interrupted."""
 
     retryable = True
     advice = "Ask the question again."
 
 
 class AnswerTimedOut(AnswerInterrupted):
-    """The answer took longer than is allowed."""
+    """The answer exceeded the time limit."""
 
 
 class StoreMismatch(CitewellError):
@@ -235,19 +235,19 @@ class ModelError(CitewellError):
 
 
 class ModelUnavailable(ModelError):
-    """The model cannot be reached; trying again may work."""
+    """The model cannot be reached, perhaps temporarily."""
 
     retryable = True
 
 
 class ModelTimedOut(ModelError):
-    """The model took too long; trying again may work."""
+    """The model exceeded a time limit."""
 
     retryable = True
 
 
 class ModelRefused(ModelError):
-    """The model's server refuses the key, the name of the model, or the request."""
+    """The model's server refuses the API key, the model name or the request."""
 
     advice = "Ask the operator of the service: `citewell doctor` shows what is wrong."
 
@@ -257,13 +257,13 @@ class ModelMisbehaved(ModelError):
 
 
 class BudgetSpent(ModelError):
-    """What the models may cost in a day has been spent."""
+    """The daily budget for models has been spent."""
 
     retryable = True
     advice = "Ask again tomorrow, or have the operator raise the budget."
 
     def __init__(self, message: str, *, retry_after: int) -> None:
-        """Say in how many seconds there is a new budget."""
+        """Create the error with the number of seconds until the next budget."""
         super().__init__(message)
         self.retry_after = retry_after
 
@@ -273,29 +273,29 @@ class AccessDenied(CitewellError):
 
 
 class KeyNeeded(AccessDenied):
-    """The service wants a key, and none that holds was given."""
+    """The request needs a valid key."""
 
-    advice = "Send a key as `Authorization: Bearer cw_…`; the operator of the service gives them."
+    advice = "Send a key as `Authorization: Bearer cw_…`; the service's operator issues keys."
 
 
 class WrongKey(KeyNeeded):
-    """A key was given, and it is not known, has expired, or was revoked."""
+    """The key is unknown, expired or revoked."""
 
 
 class NotAllowed(AccessDenied):
-    """The key holds, but not for this."""
+    """The key is valid but lacks permission."""
 
-    advice = "Use a key that was made for this; the operator of the service gives them."
+    advice = "Use a key with this permission; the service's operator issues keys."
 
 
 class WrongHost(AccessDenied):
-    """The service was called by a name that is not its own."""
+    """The `Host` header names a host that is not allowed."""
 
-    advice = "Call it as `localhost`; the operator may allow other names."
+    advice = "Use `localhost`; the operator can allow other names."
 
 
 class TooBusy(CitewellError):
-    """As many questions are being answered as the service takes at once."""
+    """The service is answering as many questions as it accepts at once."""
 
     retryable = True
     retry_after = 1
@@ -303,19 +303,19 @@ class TooBusy(CitewellError):
 
 
 class RateLimited(TooBusy):
-    """The caller asked more often than the service allows."""
+    """The caller exceeded a rate limit."""
 
-    advice = "Wait as long as `Retry-After` says, then go on."
+    advice = "Wait as long as `Retry-After` says, then try again."
 
     def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
-        """Say how much was too much, and in how many seconds there is room again."""
+        """Create the error with the limit and the number of seconds until the next request."""
         super().__init__(message)
         self.limit = limit
         self.retry_after = retry_after
 
 
 class LimitsUnavailable(TooBusy):
-    """Requests cannot be counted, and the operator wants none that are not."""
+    """Rate limits cannot be checked, and the operator refuses requests without that check."""
 
     retry_after = 5
     advice = "Try again shortly."

@@ -1,7 +1,7 @@
-"""What the pipeline says while it works.
+"""The events of the pipeline.
 
-`Started` comes first, once the book and the thread are known; `Done` comes last. A `Sentence` is
-sent only after its claims have been checked.
+`Started` is the first event, once the book and the thread are known, and `Done` the last. A
+`Sentence` is emitted only after verification.
 """
 
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from citewell.domain import Answer, Claim, Confidence, Hit, Notice
 from citewell.errors import CitewellError
 
 NOTICES: dict[Notice, str] = {
-    "not_kept": "This answer could not be saved: it will be missing from the conversation.",
-    "embedded_answer": "No language model gave anything proven, so the book is quoted instead.",
-    "fallback_model": "The first model gave nothing proven, so another one wrote this answer.",
-    "incomplete": "The language model broke off; what it had said by then is proven.",
+    "not_kept": "This answer could not be saved and will be missing from the conversation.",
+    "embedded_answer": "No language model gave a proven answer, so the book is quoted instead.",
+    "fallback_model": "The first model gave no proven answer, so another one wrote this.",
+    "incomplete": "The language model stopped early; the text up to that point is proven.",
 }
-"""What a reader is told of an answer that was given though something was down."""
+"""The texts of notices for readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The book and the thread exist; work has begun."""
+    """The book and the thread exist; the answer is in progress."""
 
     thread_id: str
     answer_id: str
@@ -30,9 +30,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The search is done: what was looked for, what was found, how good it is.
+    """The result of the search and its confidence.
 
-    It comes again, with all passages so far, where a model has found more by itself.
+    Repeated, with all passages so far, when the model searches by itself.
     """
 
     standalone_question: str
@@ -41,13 +41,13 @@ class Retrieved:
     at: datetime = field(default_factory=partial(datetime.now, UTC))
     question: str = ""
     """The question in the reader's own words."""
-    answering: bool = False
-    """Whether an answer is made from the hits; they are the nearest otherwise."""
+    will_answer: bool = False
+    """Whether the hits are used for an answer; in a refusal they are the nearest passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A checked piece of the answer, in order, with its proof."""
+    """The next verified piece of the answer, with its citations."""
 
     text: str
     claim: Claim
@@ -55,21 +55,21 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A claim of the model that the book does not support; it is not part of the answer."""
+    """An unsupported claim of the model, which the answer omits."""
 
     claim: Claim
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The whole checked answer."""
+    """The complete, verified answer."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Work stopped after `Started`. Made by the API layer; the pipeline itself raises."""
+    """An error after `Started`. Emitted by the API layer; the pipeline itself raises."""
 
     error: CitewellError
 

@@ -1,4 +1,4 @@
-"""One logging set-up for the command line and the service."""
+"""The logging configuration of the command line and the service."""
 
 import json
 import logging
@@ -9,27 +9,27 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-"""The request that is being worked on; every line says it."""
+"""The id of the current request, which every log record includes."""
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 
 class LogOptions(BaseModel):
-    """What is logged, and how."""
+    """Options of logging."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     format: Literal["text", "json"] = "text"
-    """How a line looks: for people, or one JSON object for machines."""
+    """The format of log lines: `text`, or `json` for one JSON object per line."""
     questions: bool = False
-    """Whether the words of questions and answers may be logged."""
+    """Whether the text of questions and answers may be logged."""
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, with the request's id and whatever the caller adds."""
+    """One JSON object per line, with the request id and any extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one line."""
-        said: dict[str, Any] = {
+        """Format a record."""
+        entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -37,25 +37,25 @@ class JsonFormatter(logging.Formatter):
             **_extra_fields(record),
         }
         if record.exc_info:
-            said["error"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False, default=str)
+            entry["error"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False, default=str)
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people; what the caller adds stands behind it."""
+    """One line of text per record, followed by any extra fields."""
 
     def __init__(self) -> None:
-        """Begin with the time."""
+        """Set the format."""
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        """Write one line."""
-        added = "".join(f" {name}={value}" for name, value in _extra_fields(record).items())
-        return super().formatMessage(record) + added
+        """Format a record."""
+        extra = "".join(f" {name}={value}" for name, value in _extra_fields(record).items())
+        return super().formatMessage(record) + extra
 
 
 def configure_logging(level: str, format: str = "text") -> None:
-    """Send Citewell's records to standard error; leave other libraries at warnings."""
+    """Log to standard error, at `level` for Citewell and warnings for other libraries."""
     output = logging.StreamHandler()
     output.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[output])

@@ -1,4 +1,4 @@
-"""How a book is read and cut."""
+"""The options of each stage, which `Settings` combines."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,220 +22,224 @@ from citewell.text.sanitize import is_web_address
 
 
 class IngestOptions(BaseModel):
-    """How a book is read and cut."""
+    """Options of ingest: limits, formats and chunk sizes."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     max_page_bytes: int = Field(5_000_000, ge=1)
-    """Pages larger than this are skipped and reported."""
+    """Maximum size of a page; larger ones are skipped and reported."""
     max_file_bytes: int = Field(200_000_000, ge=1)
-    """PDF and EPUB files larger than this are skipped and reported."""
+    """Maximum size of a PDF or EPUB file; larger ones are skipped and reported."""
     max_pdf_pages: int = Field(10_000, ge=1)
-    """What a PDF file has beyond this number of pages is skipped and reported."""
+    """Maximum number of pages of a PDF file; further ones are skipped and reported."""
     max_page_seconds: float = Field(20.0, gt=0)
-    """Pages that take longer to read, in seconds of one core, are skipped and reported."""
+    """CPU seconds for parsing a page; slower ones are skipped and reported."""
     max_memory_bytes: int = Field(4_000_000_000, ge=500_000_000)
-    """Memory for reading a book; a page that would need more is skipped and reported."""
+    """Memory for parsing a book; a page that needs more is skipped and reported."""
     allow: tuple[Path, ...] = ()
-    """Folders beside the book that its pages and settings may also lie in."""
+    """Folders outside the book from which its pages and configuration may also be read."""
     site_url: str | None = None
-    """Address of the published book, where the book's own configuration does not say it."""
+    """URL of the published book, if the book's configuration does not contain it."""
     locale: str | None = None
-    """Language of a Docusaurus site to read; by default the site's own."""
+    """Locale of a Docusaurus site to ingest; by default the site's default locale."""
     version: str | None = None
-    """Version of a Docusaurus site to read, such as `2.0` or `current`; by default the last."""
+    """Version of a Docusaurus site to ingest, such as `2.0` or `current`; by default the last."""
     target_tokens: int = Field(220, ge=20)
-    """Blocks of a section are gathered until they reach this size."""
+    """Target size of a chunk: blocks of a section are combined up to this size."""
     max_tokens: int = Field(420, ge=40)
-    """Prose longer than this is split between sentences."""
+    """Maximum size of a prose chunk; longer prose is split between sentences."""
     max_block_tokens: int = Field(2000, ge=100)
-    """A table, list, code block or admonition longer than this is split at its own seams."""
+    """Maximum size of a table, list, code block or admonition; longer ones are split at rows, items
+    or lines."""
 
     @field_validator("site_url")
     @classmethod
     def _check_address(cls, value: str | None) -> str | None:
         if value is not None and not is_web_address(value):
-            raise ValueError("must begin with https:// or http://, or be a path")
+            raise ValueError("must start with https:// or http://, or be a path")
         return value
 
 
 class EmbeddingOptions(BaseModel):
-    """How embedders that Citewell does not bring are reached; the embedded one needs none of it."""
+    """Options of embedders other than the embedded one."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     base_url: str | None = None
-    """Address of an OpenAI-compatible server; by default that of the model's own provider."""
+    """URL of an OpenAI-compatible server; by default that of the model's provider."""
     api_key: SecretStr | None = None
-    """Key for it; without a base URL, by default `OPENAI_API_KEY` or what LiteLLM reads."""
+    """API key; without a base URL, the default is `OPENAI_API_KEY` or the variable that LiteLLM
+    reads."""
     width: int | None = Field(None, ge=1, le=65_536)
-    """Width of the vectors; needed unless the model is one of OpenAI's or of fastembed's."""
+    """Dimension of the vectors; required except for models of OpenAI and fastembed."""
     max_tokens: int | None = Field(None, ge=16)
-    """Longer texts are cut to this; by default 8000 for OpenAI's models and 512 for others."""
+    """Maximum length of a text; longer ones are truncated. The default is 8000 for OpenAI's models
+    and 512 for others."""
     query_prefix: str = ""
-    """Put before each question, for models that want it, such as `query: `."""
+    """Prefix of questions, for models that need one, such as `query: `."""
     passage_prefix: str = ""
-    """Put before each passage, for models that want it, such as `passage: `."""
+    """Prefix of passages, for models that need one, such as `passage: `."""
     batch: int = Field(32, ge=1, le=32)
-    """How many texts go into one request."""
+    """Texts per request."""
     timeout_seconds: float = Field(30.0, gt=0, le=600)
-    """How long one request may take."""
+    """Timeout of a request."""
     retries: int = Field(5, ge=0, le=20)
-    """How often a request is sent again while ingesting; a question's is sent again once."""
+    """Retries of a failed request during ingest; a question's request is retried once."""
     model_dir: Path | None = None
-    """Folder with the files of a fastembed model; by default they are downloaded once."""
+    """Folder with the files of a fastembed model; by default, they are downloaded once."""
 
 
 class IndexOptions(BaseModel):
-    """How books are kept for searching; most of it counts only with `CITEWELL_INDEX_URL` set."""
+    """Options of the index, most of which require `CITEWELL_INDEX_URL`."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     open_books: int = Field(32, ge=1, le=10_000)
-    """How many books one process holds open; those asked for longest ago are closed first."""
+    """Maximum number of books that a process keeps open; the least recently used is closed."""
     api_key: SecretStr | None = None
-    """Key for the Qdrant server."""
+    """API key of the Qdrant server."""
     ca_file: Path | None = None
-    """Certificates to trust for `https://`, besides those of the system."""
+    """Certificates to trust for `https://`, in addition to the system's."""
     prefix: str = Field("citewell", pattern=r"^[A-Za-z0-9_-]{1,32}$")
-    """What the names of all collections begin with; other programs may use the same server."""
+    """Prefix of all collection names, for servers shared with other programs."""
     shard_number: int = Field(1, ge=1, le=256)
-    """Into how many parts a book is cut; with more than one, keyword scores differ a little."""
+    """Shards per book; with more than one, keyword scores differ slightly."""
     replication_factor: int | None = Field(None, ge=1, le=256)
-    """How many nodes have a copy of each book; by default every node that there is."""
+    """Replicas of each book; by default, one on every node."""
     quantization: Literal["none", "int8", "binary"] = "none"
-    """Whether vectors are searched in a smaller form; the best are scored by the whole ones."""
+    """Quantization of vectors; the best candidates are rescored with the original vectors."""
     timeout_seconds: int = Field(5, ge=1, le=600)
-    """How long one request of a question may take; one that writes may take twelve times that."""
+    """Timeout of a read request; a write request may take twelve times as long."""
     retries: int = Field(3, ge=0, le=20)
-    """How often a request is sent again, each time to the next address."""
+    """Retries of a failed request, each at the next address."""
     refresh_seconds: float = Field(2.0, ge=0, le=3600)
-    """After how long a new revision that another host ingested is noticed."""
+    """How often to check for revisions that other hosts have ingested."""
 
 
 class SearchOptions(BaseModel):
-    """How the two rankings of a search are joined."""
+    """Options of the hybrid search."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     depth: int = Field(40, ge=10, le=500)
-    """How many chunks each ranking contributes."""
+    """Chunks from each of the two rankings."""
     keyword_weight: float = Field(6.0, ge=0, le=100)
-    """What the best passage by keywords counts, and others in proportion, in spreads of the ranking
-    by meaning."""
+    """Weight of the best keyword score, relative to the standard deviation of the dense scores."""
 
 
 CONTEXT_TOKENS = 4_000
 
 
 class AnswerOptions(BaseModel):
-    """When Citewell answers, and what it shows."""
+    """Options of answering and verification."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     max_turns: int = Field(4, ge=1, le=20)
-    """How often the model may be called for one question; each search of its own costs one."""
+    """Maximum number of model calls per question; each search by the model takes one."""
     target_risk: float | None = Field(None, gt=0, lt=1)
-    """The share of answers that may be wrong, as measured when the calibration was fitted: where
-    that needs it, a higher answerability than 0.7 is asked for."""
+    """Maximum share of wrong answers, as measured during calibration. It can raise the minimum
+    answerability above 0.7."""
     show_partly: bool = False
-    """Whether claims that the book supports only in part are shown."""
+    """Whether partly supported claims are shown."""
     unsupported: Literal["withhold", "mark", "allow"] = "withhold"
-    """What happens to claims that the book does not support: `mark` shows them and says so in the
-    text, `allow` shows them with their verdict only."""
+    """What to do with unsupported claims: `withhold` omits them, `mark` shows them with a note in
+    the text, `allow` shows them with their verdict only."""
     context_tokens: int = Field(CONTEXT_TOKENS, ge=500, le=1_000_000)
-    """How many tokens the passages given to the model may have; the best passage always may."""
+    """Token budget for the passages in the prompt; the best passage is always included."""
     instructions: str = Field("", max_length=8_000)
-    """What a language model is told besides Citewell's own instructions, which stay in force."""
+    """Additional instructions for language models; Citewell's own remain in force."""
     judge: Literal["strict", "trained"] = "strict"
-    """Who checks claims: `strict` compares words, numbers and names, and lets next to nothing false
-    through, but little in other words either; `trained` also reads, shows more of what a language
-    model writes in its own words, and errs more often."""
+    """Judge of claims. `strict` compares words, numbers and names: it passes almost nothing false,
+    but few paraphrases. `trained` adds an entailment model, which passes more paraphrases and makes
+    more errors."""
 
 
 class ModelOptions(BaseModel):
-    """How one language model is reached and asked; the embedded one needs none of it."""
+    """Options of a language model other than the embedded one."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     base_url: str | None = None
-    """Address of an OpenAI-compatible server; by default that of the model's own provider."""
+    """URL of an OpenAI-compatible server; by default that of the model's provider."""
     api_key: SecretStr | None = None
-    """Key for it; by default the provider's usual variable, such as `OPENAI_API_KEY`, unless there
-    is a base URL."""
+    """API key; without a base URL, the default is the provider's variable, such as
+    `OPENAI_API_KEY`."""
     temperature: float | None = Field(None, ge=0, le=2)
-    """How freely it writes; by default as its provider sets it, since some models take no other."""
+    """Sampling temperature; by default the provider's, because some models accept no other."""
     max_tokens: int = Field(4_096, ge=16, le=1_000_000)
-    """How many tokens it may write at once, with what it thinks."""
+    """Maximum number of output tokens per call, reasoning included."""
     tools: Literal["auto", "yes", "no"] = "auto"
-    """Whether it may search and read on by itself: `auto` if it is known to call tools. One that
-    may not gets the passages in one prompt."""
+    """Whether the model may search by calling tools; `auto`: if it is known to support tools.
+    Without tools, it gets the passages in one prompt."""
     first_token_seconds: float = Field(30.0, gt=0, le=3600)
-    """How long it may take to begin."""
+    """Timeout until the first token."""
     idle_seconds: float = Field(15.0, gt=0, le=3600)
-    """How long it may be silent once it has begun."""
+    """Timeout between two tokens."""
     retries: int = Field(2, ge=0, le=10)
-    """How often it is asked again if it is busy or cannot be reached, before it has begun."""
+    """Retries if the model is busy or unreachable, before the first token."""
     input_price: float | None = Field(None, ge=0)
-    """Dollars a million tokens read, where LiteLLM does not know."""
+    """Dollars per million input tokens, if LiteLLM does not know the price."""
     output_price: float | None = Field(None, ge=0)
-    """Dollars a million tokens written, where LiteLLM does not know."""
+    """Dollars per million output tokens, if LiteLLM does not know the price."""
     extra: dict[str, Any] = {}
-    """What else is sent with each request, such as `reasoning_effort`."""
+    """Additional parameters of each request, such as `reasoning_effort`."""
 
 
 class LlmOptions(ModelOptions):
-    """How language models are reached, and what they may take; `models` overrides by name."""
+    """Options and budgets of all language models; `models` overrides them by name."""
 
     answer_seconds: float = Field(60.0, gt=0, le=3600)
-    """How long all models together may work on one answer; the embedded one may always answer."""
+    """Time limit of an answer for all models together, except the embedded one."""
     answer_tokens: int = Field(50_000, ge=500)
-    """How many tokens one answer may take, read and written; a further round is not begun then."""
+    """Input and output tokens of an answer after which no further model call is made."""
     day_tokens: int | None = Field(None, ge=0)
-    """How many tokens a day (UTC) all processes on this data folder may take; by default any."""
+    """Daily token budget (UTC) of all processes with this data folder; unlimited by default."""
     day_dollars: float | None = Field(None, ge=0)
-    """How many dollars a day they may cost, where prices are known; by default any."""
+    """Daily budget in dollars, as far as prices are known; unlimited by default."""
     break_after: int = Field(5, ge=1)
-    """After so many failures in a row a model is left alone for a while."""
+    """Consecutive failures after which the circuit breaker of a model opens."""
     rest_seconds: float = Field(30.0, ge=0)
-    """How long it is left alone, before one question tries it again."""
+    """Seconds until one question may try the model again."""
     rewrite: bool = False
-    """Whether it puts follow-ups into complete questions, instead of Citewell's own rules."""
+    """Whether the model rewrites follow-ups as standalone questions, instead of Citewell's
+    rules."""
     summarise: bool = False
-    """Whether it chooses what summaries of conversations name, instead of Citewell's own rules;
-    they name it in the words of the questions."""
+    """Whether the model chooses the topics in summaries of conversations, instead of Citewell's
+    rules; the words are still those of the questions."""
     second_opinion: bool = False
-    """Whether it is asked about claims that the judge would withhold: it has to name the sentence
-    that says so. Shows more, and errs more often."""
+    """Whether the model may support claims that the judge would withhold, by naming the sentence
+    that proves them. Shows more claims and makes more errors."""
     models: dict[str, ModelOptions] = {}
-    """Other values for single models of `CITEWELL_MODEL`, by name; best declared in
-    `citewell.toml`."""
+    """Options of single models of `CITEWELL_MODEL` by name, best declared in `citewell.toml`."""
 
-    def of(self, name: str) -> ModelOptions:
-        """Return the options of one model: its own, and the general ones for the rest."""
+    def for_model(self, name: str) -> ModelOptions:
+        """Return the options of one model: its own, with the general ones as defaults."""
         own = self.models.get(name, ModelOptions())
-        general = {one: getattr(self, one) for one in ModelOptions.model_fields}
-        return ModelOptions(**general | {one: getattr(own, one) for one in own.model_fields_set})
+        defaults = {field: getattr(self, field) for field in ModelOptions.model_fields}
+        return ModelOptions(
+            **defaults | {field: getattr(own, field) for field in own.model_fields_set}
+        )
 
 
 class CacheOptions(BaseModel):
-    """What the service remembers, to spare work."""
+    """Options of the caches."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     answers: int = Field(500, ge=0, le=1_000_000)
-    """How many answers each process of the service remembers; 0 makes every answer anew."""
+    """Answers that each process caches; 0 disables the cache."""
     ttl_seconds: float = Field(3600.0, gt=0)
-    """How long an answer is given again. A changed book ends it at once."""
+    """Time to live of a cached answer, which a new revision of the book invalidates at once."""
     embeddings: int = Field(2000, ge=0, le=1_000_000)
-    """How many embedded questions are remembered; 0 embeds each time."""
+    """Question embeddings that each process caches; 0 disables the cache."""
 
 
 FilterName = Literal["chapter", "section", "url", "source_file"]
-Begins = dict[Literal["prefix"], str]
+PrefixFilter = dict[Literal["prefix"], str]
 
 
-def _listed(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -245,39 +249,39 @@ class WorkflowOptions(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
-    """What it is called by in `/workflows/{workflowId}/chat`."""
+    """The id in `/workflows/{workflowId}/chat`."""
     name: str = Field("", max_length=200)
-    """Its name for people."""
+    """The display name."""
     description: str = Field("", max_length=2_000)
-    """What it does."""
+    """The description."""
     rag_integration_enabled: bool = Field(
         True, validation_alias=AliasChoices("rag_integration_enabled", "ragIntegrationEnabled")
     )
-    """Whether it answers from the book; without, it says that book context is unavailable."""
+    """Whether it answers from the book; if not, it says that book context is unavailable."""
     model: str | None = None
-    """Who writes its answers; by default as everywhere."""
+    """The model that writes its answers; by default `CITEWELL_MODEL`."""
     instructions: str = Field("", max_length=8_000)
-    """What its model is told besides Citewell's own instructions."""
+    """Additional instructions for its model."""
     book: str | None = Field(None, max_length=64)
-    """Which book it is about; may be left out where there is only one."""
-    filters: dict[FilterName, Annotated[list[str | Begins], BeforeValidator(_listed)]] = {}
-    """Where it searches, as in requests: a text, `{prefix = "…"}`, or a list of these."""
+    """The book, required if there are several."""
+    filters: dict[FilterName, Annotated[list[str | PrefixFilter], BeforeValidator(_to_list)]] = {}
+    """Filters of its searches, as in requests: a string, `{prefix = "…"}`, or a list of these."""
 
-    def answering(self, general: AnswerOptions) -> AnswerOptions:
-        """Return the general options with this workflow's instructions."""
+    def answer_options(self, general: AnswerOptions) -> AnswerOptions:
+        """Return the general options with this workflow's instructions added."""
         if not self.instructions:
             return general
         joined = "\n\n".join(part for part in (general.instructions, self.instructions) if part)
         return general.model_copy(update={"instructions": joined})
 
 
-def unlike(workflows: tuple[WorkflowOptions, ...]) -> tuple[WorkflowOptions, ...]:
-    """Return the workflows back if no two share an id.
+def require_unique_ids(workflows: tuple[WorkflowOptions, ...]) -> tuple[WorkflowOptions, ...]:
+    """Return the workflows unchanged.
 
     Raises:
-        ValueError: two do.
+        ValueError: two workflows have the same id.
     """
-    ids = [one.id for one in workflows]
+    ids = [workflow.id for workflow in workflows]
     if len(set(ids)) < len(ids):
         raise ValueError("two workflows have the same id")
     return workflows
@@ -293,120 +297,123 @@ DEFAULT_WORKFLOWS = (
 
 
 class ThreadOptions(BaseModel):
-    """How long conversations are kept, and how the database is used."""
+    """Options of the conversation store."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     purge_after_days: float | None = Field(None, gt=0)
-    """Archived and ended conversations are deleted after so long without a message; never if
-    it is not set."""
+    """Days without a message after which archived and ended conversations are deleted; never by
+    default."""
     sweep_seconds: float = Field(60.0, ge=0.1)
-    """How often conversations are archived, and those whose time is over deleted."""
+    """How often idle conversations are archived and expired ones deleted."""
     archive_after_seconds: float = Field(3600.0, gt=0)
-    """Conversations of the contracts `chat`, `workflow` and `query` are archived after so long
-    without a message; the next one continues them."""
+    """Seconds without a message after which conversations of the contracts `chat`, `workflow` and
+    `query` are archived; the next message continues them."""
     agent_inactive_after_seconds: float = Field(3600.0, gt=0)
-    """Sessions of the contract `agent` are inactive after so long without a message."""
+    """Seconds without a message after which sessions of the contract `agent` become inactive."""
     agent_gone_after_seconds: float = Field(86_400.0, gt=0)
-    """Sessions of the contract `agent` are deleted after so long without a message."""
+    """Seconds without a message after which sessions of the contract `agent` are deleted."""
     assistant_ends_after_seconds: float = Field(1800.0, gt=0)
-    """Sessions of the contract `assistant` end after so long without a message; the next one
-    begins another."""
+    """Seconds without a message after which sessions of the contract `assistant` end; the next
+    message starts a new one."""
     assistant_gone_after_seconds: float = Field(86_400.0, gt=0)
-    """Sessions of the contract `assistant` are deleted after so long without a message."""
+    """Seconds without a message after which sessions of the contract `assistant` are deleted."""
     query_gone_after_seconds: float = Field(2_592_000.0, gt=0)
-    """Sessions of the contract `query` are deleted after so long without a message; by default
-    30 days."""
+    """Seconds without a message after which sessions of the contract `query` are deleted; 30 days
+    by default."""
     pool_size: int = Field(10, ge=1, le=200)
-    """Connections to PostgreSQL that one process keeps."""
+    """PostgreSQL connections per process."""
 
     @property
     def retention_policies(self) -> Mapping[str, RetentionPolicy]:
-        """The rules of each contract, with the times that are set here."""
-        resting = dict.fromkeys(("chat", "workflow", "query"), self.archive_after_seconds)
-        resting |= {
+        """The retention policy of each contract, with these times."""
+        idle_seconds = dict.fromkeys(("chat", "workflow", "query"), self.archive_after_seconds)
+        idle_seconds |= {
             "agent": self.agent_inactive_after_seconds,
             "assistant": self.assistant_ends_after_seconds,
         }
-        gone = {
+        delete_seconds = {
             "agent": self.agent_gone_after_seconds,
             "assistant": self.assistant_gone_after_seconds,
             "query": self.query_gone_after_seconds,
         }
         return {
             name: replace(
-                one,
-                idle_after=timedelta(seconds=resting[name]),
-                delete_after=timedelta(seconds=gone[name]) if name in gone else None,
+                policy,
+                idle_after=timedelta(seconds=idle_seconds[name]),
+                delete_after=timedelta(seconds=delete_seconds[name])
+                if name in delete_seconds
+                else None,
             )
-            for name, one in RETENTION_POLICIES.items()
+            for name, policy in RETENTION_POLICIES.items()
         }
 
 
 class StreamOptions(BaseModel):
-    """How long streamed answers live."""
+    """Options of streamed answers."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     keep_alive_seconds: float = Field(15.0, gt=0, le=600)
-    """A comment is sent after so many seconds without an event."""
+    """Seconds without an event after which a keep-alive comment is sent."""
     grace_seconds: float = Field(10.0, ge=0, le=600)
-    """How long an answer is worked on after its reader left, who may come back and miss nothing."""
+    """How long an answer continues after its reader disconnects; the reader can resume it
+    meanwhile."""
     max_seconds: float = Field(120.0, gt=0, le=3600)
-    """An answer that takes longer is ended with an error, streamed or not."""
+    """Time limit of an answer, streamed or not."""
     keep_seconds: float = Field(300.0, ge=0, le=86_400)
-    """How long a finished stream can be read again."""
+    """How long a finished stream can be replayed."""
     lost_seconds: float = Field(5.0, gt=0, le=600)
-    """A running answer of another process that shows no sign of life for so long is given up."""
+    """Seconds without a heartbeat after which another process's stream counts as lost."""
     drain_seconds: float = Field(20.0, ge=0, le=600)
-    """How long a service that was told to stop lets running answers finish."""
+    """How long a stopping service waits for running answers."""
 
 
 RATE = r"^([1-9]\d*/(second|minute|hour|day))?$"
 
 
 class AccessOptions(BaseModel):
-    """Who may call the service."""
+    """Options of authentication."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     mode: Literal["auto", "keys", "open"] = "auto"
-    """Who needs a key: `auto` everyone, except where there never was a key and the service listens
-    on loopback only; `keys` everyone; `open` nobody who only asks."""
+    """Who needs a key. `auto`: everyone, unless no key was ever created and the service listens on
+    loopback only. `keys`: everyone. `open`: nobody, for questions."""
     refresh_seconds: float = Field(5.0, ge=0, le=3600)
-    """After how long a key that was revoked is noticed."""
+    """How often keys are reloaded; a revoked key works until then."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names by which the service may be called besides `localhost`, such as `["book.example"]`; by
-    default any, but `localhost` alone where nobody needs a key since it listens on loopback."""
+    """Allowed `Host` headers besides `localhost`, such as `["book.example"]`; any by default, but
+    only `localhost` if no key is needed because the service listens on loopback."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
-    """Networks of proxies whose `X-Forwarded-For` is believed, such as `["10.0.0.0/8"]`."""
+    """Networks of proxies whose `X-Forwarded-For` is trusted, such as `["10.0.0.0/8"]`."""
 
 
 class LimitOptions(BaseModel):
-    """How often callers may call; an empty text sets no limit."""
+    """Rate limits; an empty string disables a limit."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     per_key: str = Field("100/minute", pattern=RATE)
-    """Requests with one secret key."""
+    """Requests per secret key."""
     per_session: str = Field("10/minute", pattern=RATE)
-    """Requests that name one conversation."""
+    """Requests per conversation."""
     per_ip: str = Field("100/hour", pattern=RATE)
-    """Requests without a secret key from one address (for IPv6, from one /64 network)."""
+    """Requests without a secret key per IP address (for IPv6, per /64 network)."""
     wrong_keys: str = Field("100/hour", pattern=RATE)
-    """Requests with a key that opens nothing, from one address; one that does is let in."""
+    """Requests with an invalid key per IP address; valid keys still work beyond the limit."""
     answers_at_once: int = Field(64, ge=0, le=10_000)
-    """Questions that one process answers at the same time; 0 sets no limit."""
+    """Questions that a process answers concurrently; 0 disables the limit."""
     local: bool = False
-    """Whether callers of a service that is open on loopback are limited, too."""
+    """Whether the limits also apply to a service that is open on loopback."""
     without_redis: Literal["memory", "refuse"] = "memory"
-    """While Redis is down: `memory` lets each process count for itself, `refuse` answers 503."""
+    """While Redis is unavailable: `memory` counts per process, `refuse` answers 503."""
     redis_timeout_seconds: float = Field(0.5, gt=0, le=30)
-    """How long one call to Redis may take."""
+    """Timeout of a call to Redis."""
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address to listen on can be reached from the same machine only."""
+    """Return whether a listening address is reachable from the same machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

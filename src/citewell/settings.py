@@ -1,7 +1,7 @@
-"""Everything an operator may set, read once.
+"""The settings.
 
-Each setting is an environment variable with the prefix `CITEWELL_` (nested ones joined by `__`), or
-a line in `citewell.toml` beside the working folder.
+Each setting is an environment variable with the prefix `CITEWELL_` (nested names joined by `__`) or
+a line in `citewell.toml` in the working directory.
 """
 
 import os
@@ -34,7 +34,7 @@ from citewell.options import (
     StreamOptions,
     ThreadOptions,
     WorkflowOptions,
-    unlike,
+    require_unique_ids,
 )
 from citewell.telemetry import TracingOptions
 
@@ -44,24 +44,24 @@ def _default_data_dir() -> Path:
 
 
 class ServeOptions(BaseModel):
-    """How the HTTP service listens."""
+    """Options of the HTTP server."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: int = Field(8000, ge=0, le=65535)
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 chooses a free one."""
     workers: int = Field(1, ge=1, le=64)
-    """How many processes serve; they share the index, the conversations and the running streams."""
+    """Worker processes, which share the index, the conversations and the running streams."""
     cors_origins: tuple[str, ...] = ()
-    """Sites whose pages may call the service from a browser; none by default."""
+    """Origins whose pages may call the service from a browser; none by default."""
     max_body_bytes: int = Field(64_000, ge=1_000)
-    """Requests larger than this are refused."""
+    """Maximum size of a request body."""
 
 
 class Settings(BaseSettings):
-    """Every setting, with a default that needs no key, no server and no network."""
+    """All settings; the defaults need no key, no server and no network."""
 
     model_config = SettingsConfigDict(
         env_prefix="CITEWELL_",
@@ -75,35 +75,38 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=_default_data_dir)
     """Folder for indexes, conversations and the prepared embedding model."""
     book: str | None = None
-    """The book that questions are about when they name none."""
+    """Book for questions that name none."""
     model: str = "embedded"
-    """Who writes the answers: `embedded` quotes the book and needs nothing; `openai/MODEL`, or
-    `PROVIDER/MODEL` for any provider of LiteLLM; or several, separated by commas, in the order in
-    which they are asked."""
+    """Model that writes the answers: `embedded` quotes the book and needs nothing else;
+    `openai/MODEL`; or `PROVIDER/MODEL` for any provider of LiteLLM. Several models, separated by
+    commas, are tried in order."""
     embedder: str = "embedded"
-    """Who embeds: `embedded` needs nothing; or `openai/NAME`, `litellm/NAME`, `fastembed/NAME`."""
+    """Embedder: `embedded`, which needs nothing else, `openai/NAME`, `litellm/NAME` or
+    `fastembed/NAME`."""
     database_url: SecretStr | None = None
-    """Where conversations are kept: `postgresql://…`; by default SQLite in the data folder."""
+    """Database for conversations, `postgresql://…`; by default SQLite in the data folder."""
     index_url: SecretStr | None = None
-    """Where books are kept: a Qdrant server, as `http://HOST:6333`, or several nodes of a cluster,
-    separated by commas; by default the data folder. Needs `pip install 'citewell[qdrant]'`."""
+    """Qdrant server for books, such as `http://HOST:6333`, or several nodes of a cluster, separated
+    by commas; by default the data folder. Requires `pip install 'citewell[qdrant]'`."""
     redis_url: SecretStr | None = None
-    """Where several processes count requests together and share answers, as `redis://HOST:PORT`;
-    none by default."""
+    """Redis server, `redis://HOST:PORT`, through which several processes share rate limits and
+    cached answers; none by default."""
     embed_threads: int = Field(0, ge=0, le=256)
-    """Threads the embedder may use; 0 takes one per core."""
+    """Threads of the embedder; 0 means one per core."""
     log_level: str = Field("warning", pattern="^(?i:debug|info|warning|error)$")
-    """How much Citewell logs: debug, info, warning or error."""
+    """Log level: debug, info, warning or error."""
     index: IndexOptions = IndexOptions()
     embedding: EmbeddingOptions = EmbeddingOptions()
     ingest: IngestOptions = IngestOptions()
     search: SearchOptions = SearchOptions()
     answer: AnswerOptions = AnswerOptions()
     llm: LlmOptions = LlmOptions()
-    workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(unlike)] = DEFAULT_WORKFLOWS
+    workflows: Annotated[tuple[WorkflowOptions, ...], AfterValidator(require_unique_ids)] = (
+        DEFAULT_WORKFLOWS
+    )
     """Named configurations of the agent, best declared in `citewell.toml`."""
     books: Annotated[tuple[BookOptions, ...], AfterValidator(require_unique_names)] = ()
-    """What is different for single books, best declared in `citewell.toml`."""
+    """Options of single books, best declared in `citewell.toml`."""
     threads: ThreadOptions = ThreadOptions()
     serve: ServeOptions = ServeOptions()
     access: AccessOptions = AccessOptions()
@@ -122,15 +125,15 @@ class Settings(BaseSettings):
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let arguments win over the environment, and the environment over the file."""
+        """Prefer arguments to the environment, and the environment to the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
 def read_settings(**overrides: object) -> Settings:
-    """Read the settings; what is given here wins.
+    """Read the settings; arguments override the environment and the file.
 
     Raises:
-        BadSettings: a value cannot be used; the message names the setting.
+        BadSettings: a value is invalid; the message names the setting.
     """
     _check_names()
     try:
@@ -144,10 +147,10 @@ def read_settings(**overrides: object) -> Settings:
 
 
 def _check_names() -> None:
-    """See that no variable is one letter away from a setting: it would be ignored without a word.
+    """Detect misspelled environment variables, which would otherwise be ignored.
 
     Raises:
-        BadSettings: one is.
+        BadSettings: a variable is similar to a setting.
     """
     known = [name.upper() for name in Settings.model_fields]
     for variable in os.environ:  # noqa: TID251 - this is where configuration is read
@@ -155,6 +158,6 @@ def _check_names() -> None:
         name = rest.split("__")[0]
         if prefix != "CITEWELL" or name in known:
             continue
-        near = get_close_matches(name, known, 1, cutoff=0.8)
-        if near:
-            raise BadSettings(f"{variable} is not a setting. Did you mean CITEWELL_{near[0]}?")
+        similar = get_close_matches(name, known, 1, cutoff=0.8)
+        if similar:
+            raise BadSettings(f"{variable} is not a setting. Did you mean CITEWELL_{similar[0]}?")

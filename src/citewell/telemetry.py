@@ -1,4 +1,4 @@
-"""What the service tells its operator about itself."""
+"""Prometheus metrics and OpenTelemetry traces."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,103 +31,102 @@ RATE_LIMITED_REQUESTS = Counter(
 )
 ANSWERS = Counter(
     "citewell_answers",
-    "Answers by what they came to; all but answered and small_talk are refusals",
+    "Answers by status; all but answered and small_talk are refusals",
     ["book", "status", "level"],
     registry=REGISTRY,
 )
 FLAGGED = Counter(
     "citewell_answers_flagged",
-    "Answers whose model said what the book does not support",
+    "Answers with claims that the book does not support",
     ["book"],
     registry=REGISTRY,
 )
 FAILURES = Counter("citewell_failures", "Questions that failed", ["code"], registry=REGISTRY)
 STAGE_SECONDS = Histogram(
     "citewell_stage_seconds",
-    "Seconds spent in each stage of an answer that was made",
+    "Seconds spent in each stage of an answer",
     ["stage"],
     buckets=BUCKETS,
     registry=REGISTRY,
 )
 TOKENS = Counter("citewell_model_tokens", "Tokens of the model", ["kind"], registry=REGISTRY)
 MODEL_COST_DOLLARS = Counter(
-    "citewell_model_dollars", "Cost of models whose price is known", ["model"], registry=REGISTRY
+    "citewell_model_dollars", "Cost of models with a known price", ["model"], registry=REGISTRY
 )
 MODELS = Counter(
     "citewell_model_answers",
-    "What models came to: proven, unproven, or how they failed",
+    "Results of models: proven, unproven, or the failure",
     ["model", "result"],
     registry=REGISTRY,
 )
 CACHE = Counter(
     "citewell_cache",
-    "Look-ups; shared waited for the same question of another reader, skipped lean on a thread",
+    "Cache lookups; shared waited for a concurrent one, skipped depend on a thread",
     ["cache", "result"],
     registry=REGISTRY,
 )
 CACHE_AGE = Histogram(
     "citewell_cache_age_seconds",
-    "Age of the answers that came from the cache",
+    "Age of answers from the cache",
     buckets=AGE_BUCKETS,
     registry=REGISTRY,
 )
 STREAMS = Counter(
-    "citewell_streams", "Streams begun, resumed, done, or ended by an error", ["event"],
+    "citewell_streams", "Streams by event: begun, resumed, done or error", ["event"],
     registry=REGISTRY,
 )  # fmt: skip
 
 
 def exposition(folder: str | None = None) -> bytes:
-    """Return every figure as Prometheus reads it; of all workers, if they count into `folder`."""
+    """Return all metrics in the Prometheus text format; of all workers, if they share `folder`."""
     if folder is None:
         return generate_latest(REGISTRY)
-    gathered = CollectorRegistry()
-    MultiProcessCollector(gathered, path=folder)  # type: ignore[no-untyped-call]
-    return generate_latest(gathered)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
 
 
 class TracingOptions(BaseModel):
-    """Where traces go."""
+    """Options of tracing."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
     endpoint: str | None = None
-    """Address of an OpenTelemetry collector, such as `http://127.0.0.1:4318/v1/traces`; none by
-    default. Needs `pip install 'citewell[otel]'`."""
+    """URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318/v1/traces`; none by
+    default. Requires `pip install 'citewell[otel]'`."""
 
 
 NAME = "citewell"
 EXPORT_TIMEOUT_SECONDS = 5
-"""How long a collector may take."""
 
 
 class _Tracing:
-    """The tracer in use: the process's own, which does nothing unless somebody sets one up."""
+    """The current tracer, by default the process's global no-op tracer."""
 
     tracer: Tracer = trace.get_tracer(NAME, __version__)
 
 
 @contextmanager
 def span(name: str, **attributes: str | int | float) -> Iterator[Span]:
-    """Time what is done within, below the request that is being answered.
+    """Run the body in a child span of the current request.
 
-    It does not become the current span: a generator would leak that to whoever iterates it.
+    It does not become the current span, which a generator would leak to its consumer.
     """
-    timed = _Tracing.tracer.start_span(name, attributes=attributes)
+    child = _Tracing.tracer.start_span(name, attributes=attributes)
     try:
-        yield timed
+        yield child
     except Exception as error:
-        timed.set_status(StatusCode.ERROR, type(error).__name__)
+        child.set_status(StatusCode.ERROR, type(error).__name__)
         raise
     finally:
-        timed.end()
+        child.end()
 
 
 def open_tracing(options: TracingOptions) -> TracerProvider | None:
-    """Begin to send spans to the endpoint, if there is one; give who provides them.
+    """Export spans to the configured endpoint, if any, and return the provider.
 
     Raises:
-        BadSettings: an endpoint is named, but what reaches it is not installed.
+        BadSettings: the packages for the export are not installed.
     """
     if options.endpoint is None:
         return None
@@ -151,7 +150,7 @@ def open_tracing(options: TracingOptions) -> TracerProvider | None:
 
 
 def close_tracing(provider: TracerProvider) -> None:
-    """Send what is left, and stop."""
+    """Export the remaining spans and stop tracing."""
     _Tracing.tracer = trace.get_tracer(NAME, __version__)
     shutdown: Callable[[], None] = getattr(provider, "shutdown", lambda: None)
     shutdown()

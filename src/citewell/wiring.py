@@ -1,4 +1,4 @@
-"""The composition root: settings to wired objects, and the only module that names them together."""
+"""The composition root, which builds all objects from the settings."""
 
 import os
 import shutil
@@ -47,11 +47,11 @@ CACHE_KEY_SETTINGS = {
     "books",
     "workflows",
 }
-"""The settings by which an answer may differ."""
+"""The settings that influence answers."""
 
 
 def books_folder(settings: Settings) -> Path:
-    """Return the folder that holds the indexes, one folder a book."""
+    """Return the folder of the indexes, which has a subfolder per book."""
     return settings.data_dir.expanduser() / "books"
 
 
@@ -92,17 +92,17 @@ def choose_embedder(
 
 
 def build_calibration(settings: Settings, embedder: str) -> "Calibration":
-    """Read how scores are to be understood: as the operator fitted it, or as it ships."""
+    """Load the calibration fitted by the operator, or else the packaged one."""
     from citewell.retrieve.calibration import load_calibration
 
     return load_calibration(embedder, settings.data_dir.expanduser() / "calibration")
 
 
 def build_index_server(settings: Settings) -> "QdrantServer | None":
-    """Return the server that holds the indexes, if there is one; nothing is sent yet.
+    """Return the configured index server, if any, without connecting.
 
     Raises:
-        BadSettings: `CITEWELL_INDEX_URL` is no address.
+        BadSettings: `CITEWELL_INDEX_URL` is invalid.
     """
     if not settings.index_url:
         return None
@@ -112,13 +112,12 @@ def build_index_server(settings: Settings) -> "QdrantServer | None":
 
 
 def build_library(settings: Settings, embedder: str | None = None) -> "BaseLibrary":
-    """Open the shelf of books that `embedder` built, by default the one of the settings."""
+    """Return the library of books that `embedder` built; by default the configured one."""
     embedder = embedder or build_embedder(settings).id
     if server := build_index_server(settings):
         from citewell.index.qdrant_library import ServerLibrary
 
         return ServerLibrary(server, embedder=embedder, default=settings.book)
-    # The engine loads in milliseconds, but `citewell --help` needs none of it.
     from citewell.index.library import DiskLibrary
 
     return DiskLibrary(
@@ -138,8 +137,7 @@ def ingest_book(
     kind: str | None = None,
     progress: "Progress" = lambda *_: None,
 ) -> "IngestReport":
-    """Bring a book's index up to date, in the data folder and on the server if there is one."""
-    # Imported here: a moment's wait that `--help` need not have.
+    """Ingest a book into the data folder and onto the index server, if there is one."""
     from citewell.ingest.pipeline import book_name, ingest
 
     library = books_folder(settings)
@@ -164,9 +162,13 @@ def ingest_book(
         return ingest_shared(server, library, book or book_name(source), embedder.id, run)
 
 
+BuildAnswerer = Callable[[str | None, "AnswerOptions"], Answerer]
+"""Builds an answerer for a model, by default the configured one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything a running Citewell has."""
+    """The objects of a running service."""
 
     settings: Settings
     embedder: Embedder
@@ -176,11 +178,9 @@ class Services:
     answerer: Answerer
     receipts: "ReceiptService"
     workflows: Mapping[str, Answerer] = field(default_factory=dict)
-    """An answerer for each workflow, by its id."""
-    writers: tuple["ModelChain", ...] = ()
-    """All models that may be asked."""
-    shared: "SharedAnswerCache | None" = None
-    """What is remembered together with other processes."""
+    """The answerer of each workflow, by its id."""
+    model_chains: tuple["ModelChain", ...] = ()
+    shared_cache: "SharedAnswerCache | None" = None
 
     async def __aenter__(self) -> Self:
         await self.threads.open()
@@ -192,16 +192,16 @@ class Services:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        for writers in self.writers:
-            await writers.close()
+        for chain in self.model_chains:
+            await chain.close()
         await self.threads.close()
-        if self.shared:
-            await self.shared.close()
+        if self.shared_cache:
+            await self.shared_cache.close()
         self.library.close()
 
 
 def build_spending(settings: Settings) -> "DailySpend":
-    """Make the account of what models cost in a day."""
+    """Return the account of the models' daily budget."""
     from citewell.answer.remote_model import DailySpend
 
     llm = settings.llm
@@ -210,7 +210,7 @@ def build_spending(settings: Settings) -> "DailySpend":
 
 
 def build_judge(settings: Settings) -> Judge:
-    """Make the judge that checks every claim."""
+    """Return the configured judge."""
     from citewell.models.cross_encoder import EntailmentModel
     from citewell.verify.judge import LexicalJudge, TrainedJudge
 
@@ -220,7 +220,7 @@ def build_judge(settings: Settings) -> Judge:
 
 
 def build_reranker(settings: Settings) -> Reranker:
-    """Make the model that reads questions and sentences together."""
+    """Return the cross-encoder that reranks sentences."""
     from citewell.models.cross_encoder import CrossEncoder
 
     return CrossEncoder(threads=settings.embed_threads)
@@ -229,7 +229,7 @@ def build_reranker(settings: Settings) -> Reranker:
 def build_searcher(
     settings: Settings, embedder: Embedder, evidence: "SentenceReranker"
 ) -> "Searcher":
-    """Make the search over any book."""
+    """Return the searcher, which works for any book."""
     from citewell.retrieve.search import Searcher
 
     calibration = build_calibration(settings, embedder.id)
@@ -239,42 +239,42 @@ def build_searcher(
 def build_workflows(
     settings: Settings,
     threads: ThreadStore,
-    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+    build_answerer: "BuildAnswerer",
 ) -> dict[str, Answerer]:
-    """Make an answerer for each workflow; `answering` makes one for a model, with options.
+    """Return the answerer of each workflow, by its id.
 
     Raises:
-        BadSettings: a workflow names a model that does not exist.
+        BadSettings: a workflow names an unknown model.
     """
     from citewell.answer.no_context import NoContextAnswerer
 
-    made: dict[str, Answerer] = {}
+    answerers: dict[str, Answerer] = {}
     for one in settings.workflows:
         try:
-            answerer = answering(one.model, one.answering(settings.answer))
+            answerer = build_answerer(one.model, one.answer_options(settings.answer))
         except BadSettings as error:
             raise BadSettings(f"The workflow {one.id!r} cannot be used: {error}") from error
-        made[one.id] = NoContextAnswerer(answerer, threads, rag=one.rag_integration_enabled)
-    return made
+        answerers[one.id] = NoContextAnswerer(answerer, threads, rag=one.rag_integration_enabled)
+    return answerers
 
 
-def build_per_book(
+def build_book_router(
     settings: Settings,
     library: Library,
-    answering: "Callable[[str | None, AnswerOptions], Answerer]",
+    build_answerer: "BuildAnswerer",
 ) -> Answerer:
-    """Make the answerer of all books, each as it is set for it.
+    """Return an answerer that applies the options of each book.
 
     Raises:
-        BadSettings: a book names a model that does not exist.
+        BadSettings: a book names an unknown model.
     """
     from citewell.answer.book_router import BookRouter
 
-    general = answering(None, settings.answer)
+    general = build_answerer(None, settings.answer)
     named: dict[str, Answerer] = {}
     for one in settings.books:
         try:
-            named[one.name] = answering(one.model, one.answering(settings.answer))
+            named[one.name] = build_answerer(one.model, one.answer_options(settings.answer))
         except BadSettings as error:
             raise BadSettings(f"The book {one.name!r} cannot be served: {error}") from error
     return BookRouter(general, named, library) if named else general
@@ -287,14 +287,14 @@ def wire_services(
     model: "tuple[str, ModelFactory] | None" = None,
     cached: bool = False,
 ) -> Services:
-    """Wire the service that the settings describe; `model` takes the place of theirs.
+    """Build all services; `model` replaces the configured model.
 
-    Only what is `cached` remembers answers: what is measured should be made.
+    Caches are used only if `cached` is set, because measurements have to bypass them.
 
     Raises:
-        BadSettings: a setting names something that does not exist.
+        BadSettings: a setting is invalid.
     """
-    # Imported here: the agent stack takes seconds to load, and ingest does without it.
+    # Importing the agent stack takes seconds, and ingest does not need it.
     from citewell.answer.models import ModelChain, build_model_chain, single_model_chain
     from citewell.answer.pipeline import Pipeline
     from citewell.answer.replay import ReceiptService
@@ -306,38 +306,38 @@ def wire_services(
     searcher = build_searcher(settings, _with_embedding_cache(embedder, settings, cached), evidence)
     threads = build_threads(settings)
     spending = build_spending(settings)
-    chosen: dict[str, ModelChain] = {}
+    chains: dict[str, ModelChain] = {}
     if model:
-        chosen[settings.model] = single_model_chain(*model, settings.llm)
+        chains[settings.model] = single_model_chain(*model, settings.llm)
     judge = build_judge(settings)
 
-    def answering(name: str | None, options: "AnswerOptions") -> Pipeline:
+    def build_answerer(name: str | None, options: "AnswerOptions") -> Pipeline:
         name = name or settings.model
-        if name not in chosen:
-            chosen[name] = build_model_chain(name, evidence, settings.llm, spending)
-        return Pipeline(library, searcher, judge, threads, chosen[name], options)
+        if name not in chains:
+            chains[name] = build_model_chain(name, evidence, settings.llm, spending)
+        return Pipeline(library, searcher, judge, threads, chains[name], options)
 
-    pipeline = build_per_book(settings, library, answering)
+    pipeline = build_book_router(settings, library, build_answerer)
     receipts = ReceiptService(library, searcher, judge, threads)
-    workflows = build_workflows(settings, threads, answering)
+    workflows = build_workflows(settings, threads, build_answerer)
     services = Services(
         settings, embedder, library, searcher, threads, pipeline, receipts, workflows
     )
-    services = replace(services, writers=tuple(chosen.values()))
-    return with_cache(services, chosen[settings.model].name) if cached else services
+    services = replace(services, model_chains=tuple(chains.values()))
+    return with_cache(services, chains[settings.model].name) if cached else services
 
 
 def with_cache(services: Services, model: str) -> Services:
-    """Let answers be remembered, as far as the settings say."""
+    """Return services that cache answers, if the settings enable it."""
     from citewell.answer.cache import CachedAnswerer
 
     options = services.settings.cache
     if not options.answers:
         return services
 
-    shared = build_shared_answers(services.settings)
-    # Hosts that are set up in another way share nothing by mistake.
-    told = services.settings.model_dump_json(include=CACHE_KEY_SETTINGS)
+    shared = build_shared_cache(services.settings)
+    # Processes with different settings must not share answers.
+    scope = services.settings.model_dump_json(include=CACHE_KEY_SETTINGS)
 
     def cached(answerer: Answerer, workflow: str = "") -> Answerer:
         library, threads = services.library, services.threads
@@ -347,23 +347,23 @@ def with_cache(services: Services, model: str) -> Services:
             threads,
             model=model,
             options=options,
-            shared=shared.with_scope(f"{told} {workflow}") if shared else None,
+            shared=shared.with_scope(f"{scope} {workflow}") if shared else None,
         )
 
     return replace(
         services,
         answerer=cached(services.answerer),
-        # Each remembers for itself: another workflow may have another model or instructions.
+        # Separate caches, because workflows can have different models and instructions.
         workflows={name: cached(one, name) for name, one in services.workflows.items()},
-        shared=shared,
+        shared_cache=shared,
     )
 
 
-def build_shared_answers(settings: Settings) -> "SharedAnswerCache | None":
-    """Make what processes remember together, if there is a place for it; nothing is opened yet.
+def build_shared_cache(settings: Settings) -> "SharedAnswerCache | None":
+    """Return the answer cache in Redis, if configured, without connecting.
 
     Raises:
-        BadSettings: `CITEWELL_REDIS_URL` cannot be used.
+        BadSettings: `CITEWELL_REDIS_URL` is invalid.
     """
     from citewell.answer.shared_cache import SharedAnswerCache
 
@@ -382,11 +382,11 @@ def _with_embedding_cache(embedder: Embedder, settings: Settings, cached: bool) 
 
 THREADS, STREAMS = "threads.db", "streams.db"
 MIN_FREE_BYTES = 5_000_000
-"""Bytes that have to be free for conversations to be stored."""
+"""Free disk space below which storing conversations counts as impossible."""
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
-    """Make the store of conversations; nothing is opened yet."""
+    """Return the conversation store, without connecting."""
     from citewell.storage.threads import SqlThreadStore
 
     options = settings.threads
@@ -396,14 +396,14 @@ def build_threads(settings: Settings) -> "SqlThreadStore":
 
 
 def build_feedback(threads: "SqlThreadStore") -> FeedbackStore:
-    """Make the store of what readers think, in the database of the conversations."""
+    """Return the feedback store, which shares the database of the conversations."""
     from citewell.storage.feedback import SqlFeedbackStore
 
     return SqlFeedbackStore(threads)
 
 
 def build_keys(settings: Settings) -> "SqlKeyStore":
-    """Make the store of keys; nothing is opened yet."""
+    """Return the key store, without connecting."""
     from citewell.storage.keys import SqlKeyStore
 
     return SqlKeyStore(_database(settings))
@@ -411,17 +411,17 @@ def build_keys(settings: Settings) -> "SqlKeyStore":
 
 @dataclass(frozen=True, slots=True)
 class AccessControl:
-    """What decides who may come in, and how often."""
+    """Authentication and rate limits."""
 
     cached_keys: "KeyCache"
     limiter: "Limiter"
 
 
 def build_access(settings: Settings) -> AccessControl:
-    """Make the keys and limits of a service; nothing is opened yet.
+    """Return the keys and rate limits of a service, without connecting.
 
     Raises:
-        BadSettings: `CITEWELL_REDIS_URL` cannot be used.
+        BadSettings: `CITEWELL_REDIS_URL` is invalid.
     """
     from citewell.auth.key_cache import KeyCache
     from citewell.auth.rate_limits import Limiter
@@ -432,15 +432,15 @@ def build_access(settings: Settings) -> AccessControl:
 
 
 def build_stream_log(settings: Settings) -> "StreamLog":
-    """Make the place where running streams are kept; nothing is opened yet."""
+    """Return the log of running streams, without connecting."""
     from citewell.storage.stream_log import StreamLog
 
-    # A file of its own: what lives for minutes should not wait for what is kept for good.
+    # A separate SQLite file, so that streams do not wait for writers of conversations.
     return StreamLog(_database(settings, STREAMS))
 
 
 def build_databases(settings: Settings) -> "tuple[Database, ...]":
-    """Make every database that has tables of Citewell; nothing is opened yet."""
+    """Return every database with tables of Citewell, without connecting."""
     from citewell.storage.database import Database
 
     urls = dict.fromkeys(_database(settings, name) for name in (THREADS, STREAMS))
@@ -448,10 +448,10 @@ def build_databases(settings: Settings) -> "tuple[Database, ...]":
 
 
 def check_space(settings: Settings) -> None:
-    """See that conversations can be stored in the data folder, if they are stored there.
+    """Check that conversations can be stored in the data folder, unless they are stored elsewhere.
 
     Raises:
-        DiskFull: the disk is full, or nothing there can be written.
+        DiskFull: the disk is full or not writable.
     """
     if settings.database_url:
         return
@@ -473,6 +473,6 @@ def _database(settings: Settings, name: str = THREADS) -> str:
     try:
         make_private(folder)
     except OSError as error:
-        raise DiskFull(f"{folder} cannot be made: {error.strerror}.") from error
+        raise DiskFull(f"{folder} cannot be created: {error.strerror}.") from error
     touch_private(folder / name)
     return f"sqlite+aiosqlite:///{folder / name}"

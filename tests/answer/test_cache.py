@@ -226,7 +226,9 @@ async def test_readers_who_share_an_answer_do_not_share_a_conversation(
     cached: CachedAnswerer, inner: Counting, services: Services
 ) -> None:
     ada, bob = [
-        await ask(cached, Question(text=ASKED, owner=owner, contract="agent", noted={"by": owner}))
+        await ask(
+            cached, Question(text=ASKED, owner=owner, contract="agent", contract_data={"by": owner})
+        )
         for owner in ("ada", "bob")
     ]
 

@@ -81,5 +81,5 @@ def test_a_target_risk_raises_the_gate_and_leaves_the_threshold() -> None:
 
     strict = apply_target_risk(Question(text="x"), calibration, 0.05)
 
-    assert (strict.least_answerability, strict.threshold) == (0.9, 0.7)
-    assert apply_target_risk(Question(text="x"), calibration, 0.5).least_answerability == 0.7
+    assert (strict.min_answerability, strict.threshold) == (0.9, 0.7)
+    assert apply_target_risk(Question(text="x"), calibration, 0.5).min_answerability == 0.7

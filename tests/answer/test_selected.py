@@ -143,7 +143,7 @@ async def test_a_refusal_says_what_is_missing_and_offers_the_book(tiny: Services
         answer = await ask(tiny, "What is a Fresnel lens made of?", FOG)
 
     assert answer.status == "not_in_selection"
-    assert answer.lacks == ("Fresnel", "lens")
+    assert answer.missing_terms == ("Fresnel", "lens")
     assert answer.text == (
         "The selected text doesn't answer that. It doesn't mention “Fresnel”, “lens”. "
         "Search the whole book?"

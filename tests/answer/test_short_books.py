@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from citewell import Citewell
-from citewell.domain import DEFAULT_LEAST_ANSWERABILITY, Filters
+from citewell.domain import DEFAULT_MIN_ANSWERABILITY, Filters
 
 COVERED = (
     "What is a Fresnel lens?",
@@ -41,7 +41,7 @@ async def test_a_short_book_answers_what_it_says(lighthouses: Citewell) -> None:
     answers = [await lighthouses.ask(question) for question in COVERED]
 
     assert [
-        a.question for a in answers if a.confidence.answerability < DEFAULT_LEAST_ANSWERABILITY
+        a.question for a in answers if a.confidence.answerability < DEFAULT_MIN_ANSWERABILITY
     ] == []
     assert {a.status for a in answers} == {"answered"}
 
@@ -50,7 +50,7 @@ async def test_a_short_book_refuses_what_is_not_its_subject(lighthouses: Citewel
     answers = [await lighthouses.ask(question) for question in ELSEWHERE]
 
     assert [
-        a.question for a in answers if a.confidence.answerability >= DEFAULT_LEAST_ANSWERABILITY
+        a.question for a in answers if a.confidence.answerability >= DEFAULT_MIN_ANSWERABILITY
     ] == []
     assert [a.status for a in answers].count("not_in_book") >= 3
     assert answers[1].text == "I couldn't find that in the book. It doesn't mention “bread”."
@@ -61,6 +61,6 @@ async def test_a_page_of_a_long_book_refuses_what_other_pages_answer(sample_data
         answers = [await book.ask(question, filters=PART) for question in OF_OTHER_PAGES]
 
     assert [
-        a.question for a in answers if a.confidence.answerability >= DEFAULT_LEAST_ANSWERABILITY
+        a.question for a in answers if a.confidence.answerability >= DEFAULT_MIN_ANSWERABILITY
     ] == []
     assert "answered" not in {a.status for a in answers}

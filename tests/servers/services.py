@@ -15,8 +15,8 @@ from citewell.settings import Settings
 from citewell.verify.judge import LexicalJudge
 from citewell.wiring import (
     Services,
+    build_book_router,
     build_library,
-    build_per_book,
     build_spending,
     build_threads,
     build_workflows,
@@ -72,8 +72,8 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
         chosen.append(writers(name) if name or not chosen else chosen[0])
         return Pipeline(library, searcher, judge, threads, chosen[-1], answer)
 
-    pipeline = build_per_book(settings, library, answering)
+    pipeline = build_book_router(settings, library, answering)
     receipts = ReceiptService(library, searcher, judge, threads)
     named = build_workflows(settings, threads, answering)
     services = Services(settings, embedder, library, searcher, threads, pipeline, receipts, named)
-    return replace(services, writers=tuple(chosen))
+    return replace(services, model_chains=tuple(chosen))

@@ -34,7 +34,7 @@ class BookOptions(BaseModel):
     context_tokens: int | None = Field(None, ge=500, le=1_000_000)
     """Token budget for the passages given to the model."""
 
-    def answering(self, general: AnswerOptions) -> AnswerOptions:
+    def answer_options(self, general: AnswerOptions) -> AnswerOptions:
         """Return the general options, overridden by those of this book."""
         names = ("target_risk", "show_partly", "unsupported", "context_tokens")
         overrides: dict[str, Any] = {n: v for n in names if (v := getattr(self, n)) is not None}

@@ -36,7 +36,7 @@ IDENTITY_FIELDS = frozenset(
         "owner",
         "key",
         "contract",
-        "noted",
+        "contract_data",
         "metadata",
         "received_at",
         "sent_at",

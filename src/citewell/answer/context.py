@@ -37,8 +37,8 @@ def apply_target_risk(
     """Return the question with the answerability gate that meets the target risk."""
     if target is None:
         return question
-    threshold = max(question.least_answerability, calibration.threshold_for(target))
-    return replace(question, least_answerability=threshold)
+    threshold = max(question.min_answerability, calibration.threshold_for(target))
+    return replace(question, min_answerability=threshold)
 
 
 def apply_answerability_gate(
@@ -55,7 +55,7 @@ def apply_answerability_gate(
         hit for hit in fit_to_budget(result.hits, tokens) if hit.similarity >= question.threshold
     ]
     confidence = score_passages(used, question, result.answerability)
-    if result.answerability >= question.least_answerability and confidence.should_answer:
+    if result.answerability >= question.min_answerability and confidence.should_answer:
         return used, confidence
     return [], score_passages((), question, result.answerability)
 

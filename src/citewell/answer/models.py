@@ -328,7 +328,7 @@ def _build_model(name: str, reranker: SentenceReranker, options: LlmOptions) -> 
             f"CITEWELL_MODEL={name!r} is not known: write {EMBEDDED_NAME!r}, 'openai/MODEL', or "
             "PROVIDER/MODEL for any provider of LiteLLM."
         )
-    model_options = options.of(name)
+    model_options = options.for_model(name)
     handle = (open_openai if kind == "openai" else open_litellm)(name, model_options)
     return AnswerModel(
         name=name,
@@ -343,4 +343,4 @@ def _build_model(name: str, reranker: SentenceReranker, options: LlmOptions) -> 
 
 def _limits(name: str, options: LlmOptions) -> dict[str, Any]:
     breaker = CircuitBreaker(options.break_after, options.rest_seconds)
-    return {"options": options.of(name), "breaker": breaker}
+    return {"options": options.for_model(name), "breaker": breaker}

@@ -128,7 +128,7 @@ class Pipeline:
                         confidence, selected=run.selected_passage is not None
                     )
                 answering = bool(run.evidence) and not run.refusal
-                retrieved = _retrieved_event(run, confidence, answering=answering)
+                retrieved = _retrieved_event(run, confidence, will_answer=answering)
                 run.context_given = answering and bool(retrieved.hits)
                 yield retrieved
 
@@ -166,8 +166,8 @@ class Pipeline:
 
     async def _load_history(self, run: AnswerRun) -> list[Exchange]:
         question = run.question
-        if question.earlier:
-            return exchanges_from_history(question.earlier[-HISTORY_MESSAGES:])
+        if question.history:
+            return exchanges_from_history(question.history[-HISTORY_MESSAGES:])
         if question.thread_id is None or not run.store_available:
             return []
         last = retention_policy_for(question.contract).window or HISTORY_MESSAGES
@@ -243,7 +243,7 @@ class Pipeline:
                 analyzed.text,
                 history,
                 vocabulary=run.index.vocabulary,
-                min_answerability=run.question.least_answerability,
+                min_answerability=run.question.min_answerability,
                 ask_model=self._rewrite,
             )
         run.standalone_question = search.standalone_question
@@ -273,7 +273,7 @@ class Pipeline:
             filters=run.question.filters,
             top_k=run.question.top_k,
             conversation_context=conversation_context,
-            current_chapter=run.question.near,
+            current_chapter=run.question.current_chapter,
         )
 
     async def _generate(self, run: AnswerRun) -> AsyncGenerator[Event, None]:
@@ -284,7 +284,7 @@ class Pipeline:
             async for event in events:
                 if len(run.evidence) > announced:
                     announced = len(run.evidence)
-                    yield _retrieved_event(run, run.confidence(), answering=True)
+                    yield _retrieved_event(run, run.confidence(), will_answer=True)
                 yield event
 
     def _agent_context(self, run: AnswerRun) -> AgentContext:
@@ -324,9 +324,9 @@ class Pipeline:
         question = run.question
         if run.selected_passage:
             return None
-        if question.earlier:
+        if question.history:
             return ClientHistorySession(
-                self._threads, run.thread_id, question.earlier, last=HISTORY_MESSAGES
+                self._threads, run.thread_id, question.history, last=HISTORY_MESSAGES
             )
         if question.thread_id is None:
             return None
@@ -359,11 +359,11 @@ def _apply_gate(run: AnswerRun, result: SearchResult, tokens: int, start: float)
     return confidence
 
 
-def _retrieved_event(run: AnswerRun, confidence: Confidence, *, answering: bool) -> Retrieved:
+def _retrieved_event(run: AnswerRun, confidence: Confidence, *, will_answer: bool) -> Retrieved:
     return Retrieved(
         run.standalone_question,
-        run.hits(answered=answering),
+        run.hits(answered=will_answer),
         confidence,
         question=run.question.text,
-        answering=answering,
+        will_answer=will_answer,
     )

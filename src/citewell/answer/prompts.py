@@ -85,7 +85,7 @@ def numbered_to_json(numbered: Sequence[tuple[int, Hit]], **fields: object) -> s
                     "section": " › ".join(hit.chunk.path),
                     "similarity": round(hit.similarity, 3),
                     "text": _visible_text(hit.chunk.text),
-                    **({"reader_is_here": True} if hit.here else {}),
+                    **({"reader_is_here": True} if hit.in_current_chapter else {}),
                     **({"part": hit.chunk.piece.replace("/", " of ")} if hit.chunk.piece else {}),
                 }
                 for number, hit in numbered

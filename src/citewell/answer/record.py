@@ -13,7 +13,7 @@ from citewell.answer.replies import SMALL_TALK_MODEL_NAME, TOC_MODEL_NAME
 from citewell.answer.run import AnswerRun
 from citewell.conversation import Message, ThreadStart
 from citewell.domain import (
-    DEFAULT_LEAST_ANSWERABILITY,
+    DEFAULT_MIN_ANSWERABILITY,
     Answer,
     AnswerState,
     AnswerStatus,
@@ -78,7 +78,7 @@ class Receipt:
     """Text of the previous answers, if the question followed up on them."""
     top_k: int
     threshold: float
-    least_answerability: float
+    min_answerability: float
     """Minimum answerability."""
     searched: bool
     """Whether the book was searched; small talk and table-of-contents answers need no search."""
@@ -116,9 +116,9 @@ class Receipt:
             book=self.book,
             top_k=self.top_k,
             threshold=self.threshold,
-            least_answerability=self.least_answerability,
+            min_answerability=self.min_answerability,
             filters=self.filters,
-            near=self.current_chapter,
+            current_chapter=self.current_chapter,
             selected_text=self.selection.text if self.selection else None,
         )
 
@@ -141,22 +141,22 @@ def answer_record(
         "question": answer.question,
         "standalone_question": answer.standalone_question,
         "contract": question.contract,
-        "noted": dict(question.noted),
+        "noted": dict(question.contract_data),
         "mode": question.mode,
         "selection": asdict(selection) if selection else None,
         "filters": dump_filters(question.filters),
-        "near": question.near,
+        "near": question.current_chapter,
         "also": list(conversation_context.cited_chunk_ids),
         "told": conversation_context.previous_answers,
         "answering": list(answering_sentences),
         "top_k": question.top_k,
         "threshold": question.threshold,
-        "least_answerability": question.least_answerability,
+        "least_answerability": question.min_answerability,
         "headings": _headings(answer),
         "searched": search_hits is not None,
         "status": answer.status,
         "context_given": answer.context_given,
-        "lacks": list(answer.lacks),
+        "lacks": list(answer.missing_terms),
         "book": answer.book,
         "revision": answer.revision,
         "model": answer.model,
@@ -204,7 +204,7 @@ def receipt_from_message(message: Message) -> Receipt:
         previous_answers=record.get("told", ""),
         top_k=record.get("top_k", Question(text="").top_k),
         threshold=record.get("threshold", Question(text="").threshold),
-        least_answerability=record.get("least_answerability", DEFAULT_LEAST_ANSWERABILITY),
+        min_answerability=record.get("least_answerability", DEFAULT_MIN_ANSWERABILITY),
         searched=record.get(
             "searched", record["model"] not in (TOC_MODEL_NAME, SMALL_TALK_MODEL_NAME)
         ),

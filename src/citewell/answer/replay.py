@@ -160,7 +160,7 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Curren
             filters=question.filters,
             top_k=question.top_k,
             conversation_context=receipt.conversation_context,
-            current_chapter=question.near,
+            current_chapter=question.current_chapter,
         )
     else:
         selected_passage = await locate_selection(question.selected_text, index, searcher.embedder)
@@ -303,7 +303,7 @@ def _passed_gate(receipt: Receipt) -> bool:
     used = [similarity for similarity in similarities if similarity >= receipt.threshold]
     top_k = 1 if receipt.selection else receipt.top_k
     level = confidence_level(fmean(used) if used else 0.0, len(used), top_k)
-    answerable = receipt.confidence.answerability >= receipt.least_answerability
+    answerable = receipt.confidence.answerability >= receipt.min_answerability
     return answerable and level != "insufficient"
 
 

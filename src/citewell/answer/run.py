@@ -224,7 +224,7 @@ class AnswerRun:
                 total_ms=round(1000 * (perf_counter() - self.start_time), 2),
             ),
             selection=self.selected_passage.selection if self.selected_passage else None,
-            lacks=() if answered else self._missing_terms(),
+            missing_terms=() if answered else self._missing_terms(),
             tokens_used=self.tokens_used,
             tokens_written=self.tokens_written,
             dollars=self.dollars,

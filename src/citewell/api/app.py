@@ -158,8 +158,8 @@ def _readiness_checks(services: Services, access: AccessControl) -> dict[str, Ch
         await asyncio.to_thread(check_space, services.settings)
 
     checks: dict[str, Check] = {"index": index, "store": store, "embedder": embedder}
-    if services.writers:
-        checks["model"] = services.writers[0].check
+    if services.model_chains:
+        checks["model"] = services.model_chains[0].check
     # By default, each process counts by itself while Redis is down.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping

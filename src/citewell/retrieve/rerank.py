@@ -328,8 +328,8 @@ def prefer_chapter(
     for sentence in evidence:
         number = sentence.passage.number
         best[number] = max(sentence.score, best.get(number, UNRANKED_SCORE))
-    marked = [replace(hit, here=hit.chunk.chapter == chapter) for hit in hits]
+    marked = [replace(hit, in_current_chapter=hit.chunk.chapter == chapter) for hit in hits]
     ordered = boost_current_chapter(
-        marked, lambda hit: hit.here, lambda hit: best.get(hit.rank, UNRANKED_SCORE)
+        marked, lambda hit: hit.in_current_chapter, lambda hit: best.get(hit.rank, UNRANKED_SCORE)
     )
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=1))

@@ -213,7 +213,7 @@ class Agent:
             filters=(body.filters or BookFilters()).to_filters(),
             selected_text=body.user_context if body.context_mode == "user_provided" else None,
             contract=self.name,
-            noted={"thread_id": body.thread_id} if body.thread_id else {},
+            contract_data={"thread_id": body.thread_id} if body.thread_id else {},
             metadata={"user_id": body.user_id} if body.user_id else {},
         )
 

@@ -304,7 +304,7 @@ class Chat:
             filters=(body.filters or BookFilters()).to_filters(),
             selected_text=_selected_text(body),
             contract=self.name,
-            noted={"user_context": body.user_context}
+            contract_data={"user_context": body.user_context}
             if isinstance(body.user_context, dict)
             else {},
             metadata={
@@ -336,7 +336,7 @@ class Chat:
             ),
             standalone_question=answer.standalone_question,
             context_mode=answer.mode,
-            missing_terms=list(answer.lacks),
+            missing_terms=list(answer.missing_terms),
             offer="whole_book" if answer.status == "not_in_selection" else None,
             metrics=metrics_of(confidence),
             timings=StageTimings(**asdict(answer.timings)),
@@ -460,7 +460,7 @@ class WidgetChat(Chat):
 
     def question(self, body: ChatRequest) -> Question:
         """Convert a request to a question with the chapter that the reader has open."""
-        return replace(super().question(body), near=_chapter(body))
+        return replace(super().question(body), current_chapter=_chapter(body))
 
 
 def _chapter(body: ChatRequest) -> str:

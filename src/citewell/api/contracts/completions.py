@@ -211,7 +211,7 @@ def question_of(body: CompletionRequest) -> Question:
     """Convert a request to a question with its conversation."""
     exchanges = _exchanges(body.messages)
     text, _ = exchanges.pop()
-    return Question(text=text, book=body.model, earlier=tuple(exchanges), contract=NAME)
+    return Question(text=text, book=body.model, history=tuple(exchanges), contract=NAME)
 
 
 def completion_of(answer: Answer) -> Completion:

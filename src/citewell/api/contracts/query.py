@@ -174,7 +174,7 @@ class Query:
             thread_id=body.session_id,
             contract=self.name,
             reader_context=_to_json(body.user_context) if body.user_context else "",
-            noted=_request_details(body),
+            contract_data=_request_details(body),
         )
 
     def reply(self, answer: Answer) -> QueryResponse:

@@ -196,7 +196,7 @@ class WorkflowChat:
             contract=self.name,
             # Keep the question before its answer if the client's clock is ahead.
             sent_at=min(body.timestamp, datetime.now(UTC)),
-            noted={
+            contract_data={
                 "workflowId": self._workflow.id,
                 "sessionId": body.sessionId,
                 "ragIntegrationEnabled": self._workflow.rag,
