@@ -1,4 +1,4 @@
-"""Attacks by text on a real local model: what it does with them, and what of it readers see.
+"""Prompt injections against a local model: which it obeys, and which reach the reader.
 
     make bench-attacks MODEL=smollm2 EVERY=8
 

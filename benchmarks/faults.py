@@ -1,4 +1,4 @@
-"""What readers get when a model fails, in every way they do, and what LiteLLM costs at the start.
+"""Responses to all kinds of model failures, and the startup cost of LiteLLM.
 
     make bench-faults
 
@@ -55,7 +55,7 @@ FAULTS = {
 
 
 async def asked(data: Path, reply: Reply | None, model: str) -> tuple[str, str, float]:
-    """Return the status, what the reader is told, and the seconds that it took."""
+    """Return the status, the reader's message and the duration."""
     with ChatServer(reply or Reply()) as server:
         url = server.url if reply else "http://127.0.0.1:9/v1"
         tools = "yes" if reply and reply.tool_calls else "no"
@@ -92,7 +92,7 @@ async def measure(data: Path, table: Table) -> None:
 
 
 def seconds(command: list[str], settings: Mapping[str, str]) -> float:
-    """Return the CPU seconds of a command in a fresh process, the least of three."""
+    """Return the CPU seconds of a command in a new process, best of three."""
 
     def run() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

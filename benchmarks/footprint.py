@@ -1,4 +1,4 @@
-"""What Citewell costs to have: install size, import time, memory at rest and after 1,000 questions.
+"""Install size, import time, and memory when idle and after 1,000 questions.
 
 make footprint
 """
@@ -32,7 +32,7 @@ def resident() -> float:
 
 
 def installed() -> list[tuple[str, float]]:
-    """Return the size in MB of each package that Citewell's environment has."""
+    """Return the size in MB of each package in Citewell's environment."""
     sizes = []
     for one in importlib.metadata.distributions():
         files = [Path(str(one.locate_file(f))) for f in one.files or ()]
@@ -42,7 +42,7 @@ def installed() -> list[tuple[str, float]]:
 
 
 def import_seconds(statement: str) -> float:
-    """Time an import in a fresh process, best of three, start-up of Python taken off."""
+    """Time an import in a new process, best of three, without the startup of Python."""
 
     def run(code: str) -> float:
         begun = time.perf_counter()
@@ -53,7 +53,7 @@ def import_seconds(statement: str) -> float:
 
 
 def ingest_sample() -> None:
-    """Ingest by another process: what embedding takes would stay with this one."""
+    """Ingest in another process, so that its memory does not count."""
     command = [sys.executable, "-m", "citewell", "ingest", str(ROOT / "examples" / "physical-ai")]
     subprocess.run(command, check=True, capture_output=True)
 

@@ -1,4 +1,4 @@
-"""How cost grows from a thousand chunks to a million, on the embedded engine and on a server.
+"""The growth of costs from a thousand to a million chunks, on the embedded engine and a server.
 
     make bench-growth
     make bench-growth GROWTH='--sizes 1000 --sizes 10000 --engine embedded'
@@ -59,12 +59,12 @@ SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Made-up chunks and questions, the same on every run."""
+    """Reproducible synthetic chunks and questions."""
 
     size: int
 
     def entries(self) -> Iterator[tuple[Chunk, str, Vectors]]:
-        """Give chunks, the texts they are found by, and their vectors."""
+        """Yield chunks, their indexed texts and their vectors."""
         for start in range(0, self.size, BLOCK):
             random = np.random.default_rng(start)
             count = min(BLOCK, self.size - start)
@@ -73,7 +73,7 @@ class Corpus:
                 yield _chunk(start + place, self.size, texts[place]), texts[place], vectors[place]
 
     def questions(self) -> list[tuple[Vectors, str]]:
-        """Give vectors and words to look for."""
+        """Yield query vectors and query texts."""
         random = np.random.default_rng(-self.size % 2**32)
         texts = _texts(random, QUESTIONS, 8)
         return list(zip(_vectors(random, QUESTIONS), texts, strict=True))
@@ -113,20 +113,20 @@ def _chunk(number: int, size: int, text: str) -> Chunk:
 
 
 def cpu_seconds(pid: int | str = "self") -> float:
-    """Return the processor time of a process and its threads."""
+    """Return the CPU time of a process and its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_mb(pid: int | str, which: str = "VmRSS") -> float:
-    """Give what a process has now, or its peak: `getrusage` begins with that of its parent."""
+    """Return the memory of a process, or its peak, which `getrusage` inherits from the parent."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     (line,) = [line for line in status.splitlines() if line.startswith(which)]
     return int(line.split()[1]) / 1024
 
 
 def build(target: str, serving: str, size: int) -> dict[str, float]:
-    """Write the index, into a folder or on the server at an address."""
+    """Write the index into a folder or onto a server."""
     entries = Corpus(size).entries()
     begun, used = time.perf_counter(), cpu_seconds(serving)
     own = cpu_seconds()
@@ -153,7 +153,7 @@ def build(target: str, serving: str, size: int) -> dict[str, float]:
 
 
 def ask(target: str, serving: str, size: int) -> dict[str, float]:
-    """Search for every question, after as many that are not counted.
+    """Search for every question, after an equal number of warm-up searches.
 
     Memory and processor time are those of the process that holds the index.
     """
@@ -220,13 +220,13 @@ def measure(engine: str, size: int) -> dict[str, Any]:
 
 
 def kept_rows(file: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Give what was measured before, by engine and size."""
+    """Return earlier measurements by engine and size."""
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     return {(row["engine"], row["size"]): row for row in map(json.loads, lines)}
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw the four curves, all by the logarithm of both."""
+    """Plot the four curves on log–log axes."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -274,7 +274,7 @@ def main(
     svg: Path | None,
     step: tuple[str, str, str, int] | None,
 ) -> None:
-    """Measure each engine at each size, and show how the figures grow."""
+    """Measure each engine at each size, and show the growth."""
     if step:
         what, *given = step
         print(json.dumps({"build": build, "ask": ask}[what](*given)))

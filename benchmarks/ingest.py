@@ -1,4 +1,4 @@
-"""What ingest costs beyond embedding, for one book.
+"""The costs of a book's ingest apart from embedding.
 
     make bench-ingest BOOK=path/to/book
 
@@ -70,7 +70,7 @@ def raw_seconds(settings: Settings) -> tuple[int, float]:
 
 
 def after_one_change(book: Path, work: Path, settings: Settings) -> tuple[str, IngestReport]:
-    """Change one page of a copy of the book, and ingest that over the first."""
+    """Change one page in a copy of the book, and ingest the copy."""
     copy = work / book.resolve().name
     shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
     # An include that is missing is a file that decides what the book says, too.

@@ -1,4 +1,4 @@
-"""What the service adds to the pipeline under load, and whether its memory stays flat.
+"""The overhead of the service over the pipeline under load, and its memory over time.
 
     make bench-load
 
@@ -40,7 +40,7 @@ ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
 GOLDEN = sorted((ROOT / "evals/data/golden").glob("*.jsonl"))
 SHARE, GROWTH = 0.70, 1.05
-"""The goals: of the pipeline's throughput, and of the memory after the first questions."""
+"""Goals relative to the pipeline's throughput, and to the memory after the first questions."""
 BATCH = 500
 PATIENCE = 120.0
 UNCACHED = {"CITEWELL_CACHE__ANSWERS": "0", "CITEWELL_CACHE__EMBEDDINGS": "0"}
@@ -49,7 +49,7 @@ SAY = Console(stderr=True)
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What happened to questions that were asked at once."""
+    """The results of concurrent questions."""
 
     latencies: list[float]
     failures: list[str]
@@ -58,18 +58,18 @@ class Round:
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return len(self.latencies) / self.seconds
 
 
 def golden_questions() -> list[str]:
-    """Give what stands alone: a follow-up would need its conversation."""
+    """Return standalone questions: follow-ups would need a conversation."""
     lines = [json.loads(line) for file in GOLDEN for line in file.read_text("utf-8").splitlines()]
     return list(dict.fromkeys(one["question"] for one in lines if one["kind"] != "followup"))
 
 
 def distinct(count: int, start: int) -> list[str]:
-    """Give questions with numbers from `start` on, which make each one new."""
+    """Yield questions with numbers from `start`, which make them distinct."""
     texts = golden_questions()
     return [f"{texts[n % len(texts)]} ({n})" for n in range(start, start + count)]
 
@@ -81,7 +81,7 @@ def resident(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken."""
+    """Return the CPU time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -89,7 +89,7 @@ def cpu_seconds(pid: int) -> float:
 async def at_once(
     texts: Sequence[str], ask: Callable[[str], Awaitable[str]], pid: int, most: int
 ) -> Round:
-    """Ask everything, `most` at a time; `ask` gives what went wrong, or nothing."""
+    """Ask all questions, `most` concurrently; `ask` returns an error or nothing."""
     room = asyncio.Semaphore(most)
 
     async def one(text: str) -> tuple[float, str]:
@@ -107,7 +107,7 @@ async def at_once(
 
 
 async def serve_alone(data: Path, pipe: Connection) -> None:
-    """Answer by the pipeline, with no service around it, whatever comes through the pipe."""
+    """Answer the questions from a pipe with the pipeline, without a service."""
     async with wire_services(Settings(data_dir=data)) as services:
 
         async def ask(text: str) -> str:
@@ -126,7 +126,7 @@ def run_alone(data: Path, pipe: Connection) -> None:
 
 @contextmanager
 def pipeline_alone(data: Path) -> Iterator[Callable[[list[str]], Round]]:
-    """Start the pipeline in a process of its own."""
+    """Start the pipeline in a separate process."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=run_alone, args=(data, theirs))
     process.start()
@@ -148,13 +148,13 @@ def pipeline_alone(data: Path) -> Iterator[Callable[[list[str]], Round]]:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service that runs as a process of its own."""
+    """A service in a separate process."""
 
     pid: int
     url: str
 
     def ask(self, texts: Sequence[str], most: int) -> Round:
-        """Ask over HTTP, `most` at a time."""
+        """Ask over HTTP, `most` concurrently."""
         return asyncio.run(self._ask(texts, most))
 
     async def _ask(self, texts: Sequence[str], most: int) -> Round:
@@ -175,7 +175,7 @@ class Service:
 
 @contextmanager
 def service(data: Path, **settings: str) -> Iterator[Service]:
-    """Start `citewell serve` on a free port, and stop it by its id."""
+    """Start `citewell serve` on a free port, and stop it at the end."""
     command = [sys.executable, "-m", "citewell", "serve", "--port", "0", "--data", str(data)]
     said = data / "said.log"
     with said.open("w") as log:
@@ -206,7 +206,7 @@ def tell(failures: Sequence[str]) -> None:
 
 
 def add_row(table: Table, what: str, rounds: Sequence[Round], ratio: str, goal: str = "") -> int:
-    """Show rounds as a line; give the number of errors."""
+    """Print rounds as a line; return the number of errors."""
     failures = [failure for one in rounds for failure in one.failures]
     tell(failures)
     rate = f"{statistics.median(one.rate for one in rounds):.1f}/s"
@@ -215,7 +215,7 @@ def add_row(table: Table, what: str, rounds: Sequence[Round], ratio: str, goal: 
 
 
 def measure_share(given: argparse.Namespace, folders: Sequence[Path], table: Table) -> bool:
-    """Compare the service with the pipeline alone; tell whether the goals are met."""
+    """Compare the service with the pipeline; return whether the goals are met."""
     served: list[Round] = []
     alone: list[Round] = []
     cores = os.cpu_count()
@@ -241,7 +241,7 @@ def measure_share(given: argparse.Namespace, folders: Sequence[Path], table: Tab
 
 
 def measure_cached(other: Service, given: argparse.Namespace, table: Table) -> bool:
-    """Ask the same twice of a service that remembers."""
+    """Ask the same questions twice, with a cache."""
     texts = distinct(given.questions, 100_000)
     made, again = (other.ask(texts, len(texts)) for _ in range(2))
     errors = add_row(table, "service, cache on: asked first", [made], "", "0 errors")
@@ -252,7 +252,7 @@ def measure_cached(other: Service, given: argparse.Namespace, table: Table) -> b
 
 
 def measure_memory(other: Service, given: argparse.Namespace, table: Table) -> bool:
-    """Look at the memory of a service that is asked much; its caches are full after the first."""
+    """Measure the memory of a service over many questions, after its caches have filled."""
     failures: list[str] = []
     seen: list[float] = []
     first = min(BATCH, max(1, given.memory // 4))

@@ -1,4 +1,4 @@
-"""Golden questions with the embedded model and with a real local one, held to the same proof.
+"""Golden questions with the embedded model and a local language model.
 
     make bench-models                 # Qwen2.5-Coder-1.5B; downloads 1.1 GB once
     make bench-models MODEL=smollm2   # SmolLM2-135M, from the development dependencies
@@ -40,9 +40,9 @@ ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "physical-ai"
 GOLDEN = ROOT / "evals/data/golden"
 THREADS = int(os.environ.get("THREADS", "2"))
-"""Of the model; more than there are free cores make it slower."""
+"""The model's threads; more than the free cores make it slower."""
 CONTEXT = 500
-"""Tokens of passages: a model on two cores reads 30 a second."""
+"""Tokens of passages, because a model on two cores reads 30 per second."""
 SEED = 7
 LIMITS = LlmOptions(
     temperature=0.0,
@@ -56,7 +56,7 @@ LIMITS = LlmOptions(
 
 @dataclass(frozen=True)
 class Variant:
-    """One way of answering."""
+    """A combination of models and a judge."""
 
     name: str
     judge: str
@@ -64,7 +64,7 @@ class Variant:
 
 
 def sample() -> list[GoldenQuestion]:
-    """Give a third of the plain set's covered questions, some others, and the hard set's uncovered.
+    """Return covered questions of the plain set, some others, and uncovered ones of the hard set.
 
     In an order of chance, always the same, so that those asked first are a sample too.
     """
@@ -79,7 +79,7 @@ def sample() -> list[GoldenQuestion]:
 
 
 async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list[GoldenResult]:
-    """Return the answers; a question whose model failed has none."""
+    """Return the answers; a question has none if its model failed."""
     results = []
     for question in questions:
         with suppress(ModelError):
@@ -90,7 +90,7 @@ async def asked(questions: Sequence[GoldenQuestion], pipeline: Pipeline) -> list
 async def ask_on(
     questions: Sequence[GoldenQuestion], pipeline: Pipeline, model: Remembering
 ) -> list[GoldenQuestion]:
-    """Let the model say its part, while there is time; give the questions it came to."""
+    """Run the model within the time limit; return the answered questions."""
     reached: list[GoldenQuestion] = []
     for question in questions:
         model.was_late = False
@@ -104,7 +104,7 @@ async def ask_on(
 def row(
     variant: Variant, questions: Sequence[GoldenQuestion], results: Sequence[GoldenResult]
 ) -> list[str]:
-    """Sum up how the questions were answered."""
+    """Summarize the answers."""
     covered = [one for one in results if one.question.kind != "uncovered"]
     wanted = sum(one.kind != "uncovered" for one in questions)
     uncovered = [one for one in results if one.question.kind == "uncovered"]
@@ -125,7 +125,7 @@ def row(
 
 
 def costs(variant: Variant, results: Sequence[GoldenResult], model: Remembering) -> list[str]:
-    """Give tokens read and written and seconds of a call, in the middle."""
+    """Return the median input tokens, output tokens and seconds per call."""
     if len(variant.writers.models) > 1 or variant.judge != "strict":
         return ["", ""]  # the same words as in the row above
     if variant.name == "embedded":
@@ -170,7 +170,7 @@ async def measure(weights: Path, name: str, data: Path, given: argparse.Namespac
 
 
 def written(variant: Variant, result: GoldenResult) -> str:
-    """Give one answer for reading: what was shown, with its proof, and what was not."""
+    """Format one answer: the shown sentences with their quotes, and the withheld ones."""
     answer = result.answer
     lines = [f"## {variant.name}, {variant.judge}: {result.question.id} {answer.question}"]
     lines += [f"{'right' if result.right else f'wrong: {result.reason}'}; {answer.model}", ""]
@@ -184,8 +184,8 @@ def written(variant: Variant, result: GoldenResult) -> str:
 def variants(
     services: Services, name: str, kept: Path, seconds: float = 1e9
 ) -> tuple[Remembering, list[Variant]]:
-    """Return the ways of answering."""
-    (writers,) = services.writers
+    """Return the combinations."""
+    (writers,) = services.model_chains
     outside, embedded = writers.models
     model = Remembering(outside.model_factory(None), kept, seconds)  # type: ignore[arg-type]
     writer: AnswerModel = replace(outside, name=name, model_factory=lambda _: model)
@@ -198,7 +198,7 @@ def variants(
 
 
 def answering(services: Services, variant: Variant) -> Pipeline:
-    """Wire the pipeline for one way of answering."""
+    """Build the pipeline for one combination."""
     settings = services.settings
     options = settings.answer.model_copy(update={"judge": variant.judge})
     judge = build_judge(settings.model_copy(update={"answer": options}))

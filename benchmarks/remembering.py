@@ -1,4 +1,4 @@
-"""A model that is asked once: what it said is kept on disk, for runs in several sittings."""
+"""A cache on disk for the responses of a model, so that a benchmark can be continued."""
 
 import hashlib
 import json
@@ -20,22 +20,22 @@ EVENTS: TypeAdapter[list[ResponseStreamEvent]] = TypeAdapter(list[ResponseStream
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """What the model said to one prompt."""
+    """The response to one prompt."""
 
     prompt: str
     events: list[TResponseStreamEvent]
     seconds: float
     failure: str = ""
-    """Why it broke off, if it did."""
+    """The error, if it failed."""
 
     @property
     def text(self) -> str:
-        """All that it wrote."""
+        """The complete text."""
         return "".join(e.delta for e in self.events if e.type == "response.output_text.delta")
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """How many it read and wrote, where it says."""
+        """The input and output tokens, if reported."""
         for event in self.events:
             if isinstance(event, ResponseCompletedEvent) and event.response.usage:
                 return event.response.usage.input_tokens, event.response.usage.output_tokens
@@ -43,29 +43,29 @@ class Said:
 
 
 class Remembering(Model):
-    """Asks the model once, and gives the same events again when it is asked the same."""
+    """Replays the cached events of a known prompt, and calls the model for others."""
 
     def __init__(self, model: Model, folder: Path, seconds: float = 1e9) -> None:
-        """Ask `model` for so many seconds; keep what it says in `folder`."""
+        """Call `model` until the time limit; cache its responses in `folder`."""
         self._model = model
         self._folder = folder
         self._seconds = seconds
         self.was_late = False
-        """Whether it was to be asked when the time was over."""
+        """Whether a call was skipped because of the time limit."""
         self.said: dict[str, Said] = {}
-        """What it said since this began, now or in an earlier sitting, by prompt."""
+        """The responses used in this run, by prompt."""
         self.asked_seconds = 0.0
-        """How long it was really asked since this began."""
+        """The duration of the calls in this run."""
         folder.mkdir(parents=True, exist_ok=True)
 
     async def get_response(self, *given: Any, **more: Any) -> ModelResponse:
-        """Answer in one piece."""
+        """Return a response."""
         return await self._model.get_response(*given, **more)
 
     async def stream_response(
         self, *given: Any, **more: Any
     ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer piece by piece."""
+        """Stream a response."""
         prompt = json.dumps(given[:2], ensure_ascii=False)
         path = self._folder / f"{hashlib.sha256(prompt.encode()).hexdigest()[:32]}.json"
         if not path.exists():

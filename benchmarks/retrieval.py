@@ -1,4 +1,4 @@
-"""What finding passages costs beside embedding the question, for one book.
+"""The cost of a search relative to embedding the question.
 
     make bench-retrieval BOOK=path/to/book
 
@@ -49,7 +49,7 @@ NAME = "bench"
 
 
 def questions(settings: Settings) -> list[str]:
-    """Give questions of twenty words from passages all over the book, none of them twice."""
+    """Return distinct questions of twenty words from all parts of the book."""
     folder = current_revision(books_folder(settings) / NAME)
     assert folder is not None
     made = []

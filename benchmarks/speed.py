@@ -1,4 +1,4 @@
-"""How fast Citewell is, as ratios within one run.
+"""The speed of Citewell, as ratios within one run.
 
     make bench
 
@@ -57,7 +57,7 @@ HEAVY = (
 
 
 class Spent(NamedTuple):
-    """Seconds by the clock, and those of all processors."""
+    """Wall-clock and CPU seconds."""
 
     clock: float
     processors: float
@@ -113,7 +113,7 @@ async def ask(services: Services, text: str) -> Answer:
 
 
 async def stages(services: Services, reader: CrossEncoder, text: str) -> dict[str, Spent]:
-    """Measure each stage of one question alone, then the whole."""
+    """Measure each stage of a question, then all of them."""
     index = services.library.open(None)
     options = services.settings.search
     embedder = services.embedder

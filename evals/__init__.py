@@ -1,1 +1,1 @@
-"""Measuring answers on question sets."""
+"""Evaluations on question sets."""

@@ -1,4 +1,4 @@
-"""`python -m evals`: measure answers on question sets, and how a book is read."""
+"""`python -m evals`: evaluate answers on question sets, and the ingest of books."""
 
 from citewell.cli import main
 from evals.commands import command

@@ -1,4 +1,4 @@
-"""Small lies about a book: claims that were altered, each with its true twin.
+"""Evaluation of verification with altered claims, each with its true twin.
 
 An item names the page and the sentence that its twin rests on, so that it survives another way of
 cutting the book into chunks. Its page decides by hash whether it may be looked at while rules and
@@ -29,7 +29,7 @@ KINDS: tuple[AlterationKind, ...] = get_args(AlterationKind)
 Half = Literal["dev", "test"]
 HALVES: tuple[Half, ...] = get_args(Half)
 REACH = 2
-"""How many passages around the right one the judge is shown beside it: five, as in the service."""
+"""Passages next to the right one that the judge also sees: five, as in the service."""
 
 Progress = Callable[[int, int], None]
 
@@ -44,34 +44,34 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
-    """A claim that the book does not make, and one like it that it does."""
+    """An altered claim that the book does not support, and its true twin."""
 
     id: str
     kind: AlterationKind
     page: str
     sentence: str
-    """What the book says, byte for byte."""
+    """The original sentence, byte for byte."""
     twin: str
     altered: str
     paraphrase: bool
-    """Whether the twin says it in other words."""
+    """Whether the twin is a paraphrase."""
     cited: Place | None = None
-    """For a wrong citation, the sentence that is named as proof and says something else."""
+    """For a wrong citation: the cited sentence, which does not prove the claim."""
 
     @property
     def half(self) -> Half:
-        """Which half of the set it belongs to."""
+        """The half of the set, `dev` or `test`."""
         return half_of(self.page)
 
     @property
     def source(self) -> Place:
-        """The sentence that the twin rests on."""
+        """The evidence of the twin."""
         return Place(page=self.page, sentence=self.sentence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What the judge said about an altered claim and about its twin."""
+    """The verdicts on an altered claim and on its twin."""
 
     item: Alteration
     altered: Outcome
@@ -79,7 +79,7 @@ class Tried:
 
     @property
     def caught(self) -> bool:
-        """Whether the service would hold the altered claim back."""
+        """Whether the service would withhold the altered claim."""
         return not self.altered.shown
 
     @property
@@ -92,7 +92,7 @@ _ITEM = TypeAdapter(Alteration)
 
 
 def half_of(page: str) -> Half:
-    """Return the half that the items of a page belong to."""
+    """Return the half of the items about a page."""
     return "test" if sha256(page.encode()).digest()[0] % 2 else "dev"
 
 
@@ -115,7 +115,7 @@ def read_adversarial(path: Path) -> list[Alteration]:
 
 
 def locate(index: Index, place: Place) -> Chunk:
-    """Return the passage that holds a sentence.
+    """Return the passage that contains a sentence.
 
     Raises:
         BadRequest: the book has no such sentence.
@@ -127,7 +127,7 @@ def locate(index: Index, place: Place) -> Chunk:
 
 
 def try_item(item: Alteration, index: Index, judge: Judge) -> Tried:
-    """Judge the altered claim and its twin by the passages that a reader would be shown."""
+    """Judge the altered claim and its twin against the passages that a reader would see."""
     right = locate(index, item.source)
     around = index.neighbours(right.id, REACH)
     mark = next(number for number, chunk in enumerate(around, start=1) if chunk.id == right.id)
@@ -152,7 +152,7 @@ def try_all(
 
 
 def figures(tried: Sequence[Tried]) -> dict[str, Any]:
-    """Return, for each half and each kind, how many were caught and how many twins were kept."""
+    """Return the numbers of caught claims and kept twins, by half and kind."""
     return {half: _half([one for one in tried if one.item.half == half]) for half in HALVES}
 
 
@@ -177,7 +177,7 @@ def _group(tried: Sequence[Tried]) -> dict[str, Any]:
 
 
 def row_of(tried: Tried) -> dict[str, Any]:
-    """Return one result as a line of the report."""
+    """Return one result as a row of the report."""
     return {
         "id": tried.item.id,
         "kind": tried.item.kind,

@@ -1,4 +1,4 @@
-"""Measure whether the one confidence is what it says: questions through the whole pipeline.
+"""Evaluation of the predicted correctness, through the whole pipeline.
 
 An answer counts as right if the passage it cites first stands on a page that the set names. Every
 sentence of it was proven before it was shown, so a right page makes it right and supported.
@@ -21,7 +21,7 @@ from evals.retrieval import CORPUS, Progress, Query, QuestionSet
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """A question of a set and what the service answered."""
+    """A question of a set and the answer of the service."""
 
     query: Query
     answer: Answer
@@ -29,7 +29,7 @@ class Replied:
 
     @property
     def said(self) -> float | None:
-        """How likely the answer was said to be right; `None` if the question was refused."""
+        """The predicted correctness; `None` if the question was refused."""
         answered = self.answer.status == "answered"
         return self.answer.confidence.correctness if answered else None
 
@@ -37,7 +37,7 @@ class Replied:
 async def ask_set(
     asked: QuestionSet, answerer: Answerer, book: str, progress: Progress = lambda *_: None
 ) -> list[Replied]:
-    """Ask every question by itself; follow-ups are left out, as their conversation is not had."""
+    """Ask every question; follow-ups are skipped, because their conversations are missing."""
     replies = []
     for number, query in enumerate(asked.queries, start=1):
         if not query.history:
@@ -60,7 +60,7 @@ def _is_right(asked: QuestionSet, query: Query, answer: Answer) -> bool:
 
 
 def count_proven(answers: Sequence[Answer]) -> tuple[int, int]:
-    """Count the statements shown, and those that quote the book byte for byte as their proof."""
+    """Count the shown statements, and those with a verbatim quote."""
     proven = []
     for answer in answers:
         texts = {hit.chunk.id: hit.chunk.text for hit in answer.hits}
@@ -79,7 +79,7 @@ def _is_exact(citation: Citation, texts: Mapping[str, str]) -> bool:
 
 
 def figures(replies: Sequence[Replied]) -> dict[str, Any]:
-    """Return how often answers are right and how well that is foretold."""
+    """Return the accuracy of the answers and the calibration of the predicted correctness."""
     shown, proven = count_proven([one.answer for one in replies])
     pairs = [(one.said, one.right) for one in replies if one.said is not None]
     said, right = [p for p, _ in pairs], [was for _, was in pairs]
@@ -110,7 +110,7 @@ def figures(replies: Sequence[Replied]) -> dict[str, Any]:
 def write_confidence_report(
     out: Path, asked: QuestionSet, replies: Sequence[Replied], seen: dict[str, Any]
 ) -> Path:
-    """Write the report of one set and give the path of its Markdown."""
+    """Write the report of one set and return the path of its Markdown file."""
     stem, body = begin_report(out, f"confidence-{asked.name}", {"figures": seen})
     write_rows(stem, [_row(one) for one in replies])
     plot = _draw(stem.with_name(f"{stem.name}.svg"), asked.name, seen)

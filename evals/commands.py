@@ -203,7 +203,7 @@ def _figures(read: Reading, *, show: bool) -> dict[str, str]:
 
 BOOK = "bench-injection"
 KEYS = ("sk-citewell-bench-4f1c9e7a2b8d6035", "postgresql://citewell:hunter2hunter2@db/citewell")
-"""What the obeying model would give away; they open nothing."""
+"""Fake secrets that the obeying model would reveal."""
 
 
 @click.command()
@@ -266,7 +266,7 @@ QUESTION_KINDS = ("covered", "followup", "uncovered")
 
 @click.group()
 def command() -> None:
-    """Measure answers on question sets, and how a book is read."""
+    """Evaluate answers on question sets, and the ingest of books."""
 
 
 for one in (
@@ -298,7 +298,7 @@ def golden(
     book: str | None,
     data_dir: Path | None,
 ) -> None:
-    """Ask every question of the set at PATH through the whole pipeline and score the answers."""
+    """Ask every question of the set at PATH and score the answers."""
     results = asyncio.run(_run_golden(settings_from(data_dir), path, book))
     console = Console()
     scores = []
@@ -326,7 +326,7 @@ def _print_golden(console: Console, result: GoldenResult) -> None:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--show", is_flag=True, help="Print every conversation, not only the wrong ones.")
 def conversations(paths: tuple[Path, ...], show: bool) -> None:
-    """Make the last question of each conversation in PATHS stand alone and count the right ones."""
+    """Rewrite the last question of each conversation in PATHS and count the correct rewrites."""
     console = Console()
     for path in paths:
         results = [follow(one) for one in read_conversations(path)]

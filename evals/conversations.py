@@ -1,4 +1,4 @@
-"""Short conversations whose last question must come out standing alone: do its words fit?"""
+"""Evaluation of rewriting follow-ups as standalone questions."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,30 +17,30 @@ Rewrite = Callable[[str, Sequence[Exchange]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Questions in a row, and the words that the last one must, and must not, come out with."""
+    """A conversation, and the words that its rewritten last question must and must not contain."""
 
     id: str
     turns: tuple[str, ...]
     must: tuple[str, ...]
     must_not: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
-    """What was answered, where it matters."""
+    """The answers, if they matter."""
     headings: tuple[tuple[str, ...], ...] = ()
-    """What the answers cited, where it matters."""
+    """The cited passages, if they matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a conversation came out."""
+    """The result of one conversation."""
 
     conversation: Conversation
     standalone: str
     wrong: tuple[str, ...]
-    """`+word` for one that is missing, `-word` for one that should not be there."""
+    """`+word` for a missing word, `-word` for an unwanted one."""
 
     @property
     def right(self) -> bool:
-        """Whether all is as it must be."""
+        """Whether the rewrite is correct."""
         return not self.wrong
 
 
@@ -61,7 +61,7 @@ def read_conversations(path: Path) -> list[Conversation]:
 
 
 def follow(conversation: Conversation, rewrite: Rewrite = standalone_question) -> Outcome:
-    """Make every question of a conversation stand alone, each on the one before it."""
+    """Rewrite every question of a conversation with the ones before it."""
     history: list[Exchange] = []
     standalone = ""
     for place, turn in enumerate(conversation.turns):

@@ -1,4 +1,4 @@
-"""A golden set: questions with what a right answer must say and where the book says it."""
+"""Golden sets: questions with the expected content and sources of their answers."""
 
 import json
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ class GoldenQuestion:
     kind: Kind
     question: str
     pages: tuple[str, ...] = ()
-    """Source files, any of which may be cited."""
+    """Source files, one of which has to be cited."""
     must_contain: tuple[tuple[str, ...], ...] = ()
-    """Groups of words; a right answer has one of each group."""
+    """Groups of words; a correct answer contains one of each group."""
     history: tuple[str, ...] = ()
-    """Questions asked before it, in the same conversation."""
+    """Earlier questions of the conversation."""
 
 
 _QUESTION = TypeAdapter(GoldenQuestion)
@@ -38,13 +38,13 @@ _QUESTION = TypeAdapter(GoldenQuestion)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenResult:
-    """How one question was answered."""
+    """The result of one question."""
 
     question: GoldenQuestion
     answer: Answer
     right: bool
     reason: str
-    """Why it counts as wrong; empty if it is right."""
+    """Why the answer is wrong; empty if it is correct."""
 
 
 def read_golden(path: Path) -> list[GoldenQuestion]:
@@ -74,7 +74,7 @@ def _reason(error: Exception) -> str:
 async def run_golden(
     questions: Sequence[GoldenQuestion], answerer: Answerer, book: str | None
 ) -> list[GoldenResult]:
-    """Ask every question through the whole pipeline, each in a conversation of its own."""
+    """Ask every question in its own conversation."""
     results = []
     for question in questions:
         thread: str | None = None
@@ -96,7 +96,7 @@ async def _ask(answerer: Answerer, question: Question) -> Answer:
 
 
 def judge_answer(question: GoldenQuestion, answer: Answer) -> str:
-    """Return why an answer is wrong; empty if it is right."""
+    """Return why an answer is wrong; empty if it is correct."""
     if question.kind == "uncovered":
         return "answered what the book does not cover" if answer.status == "answered" else ""
     if answer.status != "answered":

@@ -1,4 +1,4 @@
-"""Measure verification on labelled sets: is what the context does not support told apart?
+"""Evaluation of verification on labelled sets of supported and unsupported responses.
 
 A set is a folder with `data.jsonl` (`id`, `context`, `response`, `label` with 1 for unsupported,
 `spans` of what is unsupported) and, if it is known, `META.json`. A response is cut into claims and
@@ -30,11 +30,11 @@ from evals.sets import numbered_lines
 
 DATA = "data.jsonl"
 PASSAGE = 1200
-"""Characters of a passage, about as many as a chunk of a book has."""
+"""Characters of a passage, similar to a chunk of a book."""
 THRESHOLD = 0.5
-"""The score from which a claim counts as unsupported, for judges that name none of their own."""
+"""The default threshold above which a claim counts as unsupported."""
 LEAST = 0.001
-"""No single claim counts as less likely, so that one cannot hide all others."""
+"""The minimum probability of a claim, so that one claim cannot dominate the product."""
 _NUMBERED = re.compile(r"^passage \d+:", re.M | re.I)
 
 Progress = Callable[[int, int], None]
@@ -43,14 +43,14 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A response to judge, what it must be judged by, and the truth about it."""
+    """A response, its context and its label."""
 
     id: str
     passages: tuple[str, ...]
     response: str
     unsupported: bool
     label: str
-    """The set's own name of the label, where it tells more than two apart."""
+    """The set's own label, if it has more than two classes."""
     spans: tuple[Span, ...] = ()
 
 
@@ -65,11 +65,11 @@ class GroundingSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedClaim:
-    """What the judge said about one claim of a response."""
+    """The verdict on one claim of a response."""
 
     text: str
     place: Span | None
-    """Where the claim stands in the response; `None` if marks were cut out of it."""
+    """The claim's offsets in the response; `None` if markers were removed from it."""
     kind: VerdictKind
     supported: float
     """The judge's probability that the context supports it."""
@@ -83,23 +83,23 @@ class Judged:
     example: Example
     claims: tuple[JudgedClaim, ...]
     floor: float
-    """The share of its words of meaning that the context does not have."""
+    """The share of its terms that the context lacks."""
 
     @property
     def score(self) -> float:
-        """How likely something in it is unsupported: all claims count; 0 if nothing is claimed."""
+        """The probability that any claim is unsupported; 0 without claims."""
         if not self.claims:
             return 0.0
         return 1 - geometric_mean(max(claim.supported, LEAST) for claim in self.claims)
 
     @property
     def withheld(self) -> bool:
-        """Whether the service would hold back any part of it."""
+        """Whether the service would withhold any part of it."""
         return any(claim.kind != "supported" for claim in self.claims)
 
 
 def read_grounding(folder: Path, limit: int | None = None) -> GroundingSet:
-    """Read a set, or a random sample of it that is the same on every run.
+    """Read a set, or a reproducible random sample of it.
 
     Raises:
         BadRequest: a line is not what it should be; the message names it.
@@ -138,7 +138,7 @@ def example_of(row: Row) -> Example:
 
 
 def passages_of(row: Row) -> list[str]:
-    """Cut the context into passages, at the set's own seams where it has some."""
+    """Split the context into passages, at the set's own boundaries if it has any."""
     sentences = row.get("context_sentences")
     if sentences:
         # A blank line between: a caption without a period is no part of the next sentence.
@@ -154,7 +154,7 @@ def passages_of(row: Row) -> list[str]:
 
 
 def _cut(paragraph: str) -> list[str]:
-    """Cut a paragraph that is too long for a passage between its sentences."""
+    """Split a long paragraph between sentences."""
     if len(paragraph) <= PASSAGE:
         return [paragraph]
     starts = [span.start for span in split_spans(paragraph)] or [0]
@@ -201,25 +201,25 @@ def _claims(example: Example, judge: Judge) -> Iterator[JudgedClaim]:
 
 
 def missing_words(example: Example) -> float:
-    """Return the share of the response's words of meaning that the context does not have."""
+    """Return the share of the response's terms that the context lacks."""
     said = {term for passage in example.passages for term in terms(strip_inline_markup(passage))}
     wanted = set(terms(strip_inline_markup(example.response)))
     return len(wanted - said) / len(wanted) if wanted else 0.0
 
 
 def judge_name(judge: Judge) -> str:
-    """Name the judge in a report."""
+    """Return the judge's name for reports."""
     return str(getattr(judge, "id", type(judge).__name__))
 
 
 def judge_threshold(judge: Judge) -> float:
-    """Return the score from which this judge's claims count as unsupported, fixed on other data."""
+    """Return the judge's threshold for unsupported claims, which was fixed on other data."""
     return float(getattr(judge, "threshold", THRESHOLD))
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One claim of a text, and how long its check took."""
+    """One claim of a text, and the duration of its verification."""
 
     claim: Claim
     seconds: float
@@ -227,19 +227,19 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the check of a whole text came to: that of its least supported claim."""
+    """The verdict on a whole text: that of its least supported claim."""
 
     kind: VerdictKind
     supported: float
 
     @property
     def shown(self) -> bool:
-        """Whether the service shows a text of this outcome; what claims nothing is shown, too."""
+        """Whether the service would show the text; a text without claims is shown."""
         return self.kind in ("supported", "not_a_claim")
 
 
 def check_text(text: str, hits: Sequence[Hit], judge: Judge) -> Iterator[Checked]:
-    """Cut a text into claims as an answer is cut, and check each; what claims nothing is passed."""
+    """Split a text into claims as the service does, and judge each."""
     for piece in split_pieces(text):
         begun = perf_counter()
         claim = check_piece(piece, hits, judge, lambda *_: "")
@@ -249,7 +249,7 @@ def check_text(text: str, hits: Sequence[Hit], judge: Judge) -> Iterator[Checked
 
 
 def outcome_of(text: str, chunks: Sequence[Chunk], judge: Judge) -> Outcome:
-    """Check a text against chunks of a book and give its worst claim."""
+    """Judge a text against chunks of a book and return its worst claim."""
     claims = [checked.claim for checked in check_text(text, _opened(chunks), judge)]
     outcomes = [Outcome(claim.verdict, claim.probability) for claim in claims]
     nothing = Outcome("not_a_claim", 1.0)
@@ -257,12 +257,12 @@ def outcome_of(text: str, chunks: Sequence[Chunk], judge: Judge) -> Outcome:
 
 
 def hits_from(passages: Sequence[str]) -> list[Hit]:
-    """Make passages that stand in no book into ones that were opened by name."""
+    """Return hits for passages that are not from a book."""
     return _opened([_chunk(number, text) for number, text in enumerate(passages, start=1)])
 
 
 def _opened(chunks: Sequence[Chunk]) -> list[Hit]:
-    """Return chunks as hits; a check does not depend on how they were found."""
+    """Return chunks as hits; verification does not depend on their scores."""
     return [
         Hit(chunk=chunk, rank=rank, similarity=0.0, cosine=0.0)
         for rank, chunk in enumerate(chunks, start=1)

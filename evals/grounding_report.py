@@ -1,4 +1,4 @@
-"""Reports of verification: the same files as those of search."""
+"""Reports of verification, in the same form as those of retrieval."""
 
 import json
 from collections import Counter
@@ -19,14 +19,14 @@ PUBLISHED: dict[str, dict[str, str]] = {
         )
     },
 }
-"""What others report on sets whose own file does not say it."""
+"""Published results for sets whose own file has none."""
 SHOWN = ("precision", "recall", "f1", "macro_f1", "balanced_accuracy", "auroc")
 
 
 def write_grounding_report(
     out: Path, asked: GroundingSet, judge: str, results: Sequence[Judged], figures: dict[str, Any]
 ) -> Path:
-    """Write the report of one set and give the path of its Markdown."""
+    """Write the report of one set and return the path of its Markdown file."""
     published = {k: v for k, v in asked.meta.items() if k.startswith("reference")}
     published |= PUBLISHED.get(asked.name, {})
     body = {"licence": asked.meta.get("licence"), "judge": judge, "figures": figures}
@@ -140,7 +140,7 @@ def write_plain_report(  # noqa: PLR0913 - a report has so many parts
     *,
     judge: str,
 ) -> Path:
-    """Write a report whose figures are one table, the first row of which names its columns."""
+    """Write a report that consists of one table, whose first row is the header."""
     stem, body = begin_report(out, name, {"judge": judge, "figures": figures})
     write_rows(stem, rows)
     lines = [
@@ -160,7 +160,7 @@ CONTRADICTED = "contradicted"
 
 
 def figures(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
-    """Return every figure; `threshold` was fixed on other data."""
+    """Return all metrics; `threshold` was fixed on other data."""
     wrong = [r.example.unsupported for r in results]
     seconds = [claim.seconds for r in results for claim in r.claims]
     return {
@@ -183,7 +183,7 @@ def figures(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
 
 
 def _ranking(scores: Sequence[float], wrong: Flags) -> dict[str, Any]:
-    """Return the figures of a way to score that need no threshold."""
+    """Return the threshold-free metrics of a score."""
 
     def auroc(places: Sequence[int]) -> float | None:
         return metrics.auroc([scores[p] for p in places], [wrong[p] for p in places])
@@ -215,7 +215,7 @@ def _decisions(flagged: Flags, wrong: Flags) -> dict[str, Any]:
 
 
 def _spans(results: Sequence[Judged], threshold: float) -> dict[str, Any] | None:
-    """Compare the characters of flagged claims with those that people marked."""
+    """Compare the flagged characters with those that annotators marked."""
     if not any(r.example.spans for r in results):
         return None
     overlaps = [
@@ -233,7 +233,7 @@ def _spans(results: Sequence[Judged], threshold: float) -> dict[str, Any] | None
 
 
 def _by_label(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
-    """Return, for each label of the set, how it fared; of interest where there are three."""
+    """Return the results by label, for sets with more than two."""
     labels = sorted({r.example.label for r in results})
     fine = [r.score for r in results if not r.example.unsupported]
     given = {}
@@ -252,7 +252,7 @@ def _by_label(results: Sequence[Judged], threshold: float) -> dict[str, Any]:
 
 
 def _contradiction(results: Sequence[Judged]) -> dict[str, Any] | None:
-    """Return how well contradicted claims are told apart, for sets and judges that name them.
+    """Return how well contradicted claims are detected, for sets and judges with that label.
 
     Compared as text: a judge may know fewer verdicts than the set has labels.
     """

@@ -1,4 +1,4 @@
-"""Figures of merit, as small pure functions."""
+"""Evaluation metrics."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ BINS = 10
 
 
 def hit_at(found: Sequence[str], gold: Collection[str], k: int) -> float:
-    """Return 1 if one of the first `k` is right, else 0."""
+    """Return 1 if one of the first `k` is relevant, else 0 (hit@k)."""
     return float(any(one in gold for one in found[:k]))
 
 
 def recall_at(found: Sequence[str], gold: Collection[str], k: int) -> float:
-    """Return the share of what is right that is among the first `k`."""
+    """Return the share of relevant items among the first `k` (recall@k)."""
     return sum(one in gold for one in found[:k]) / len(gold) if gold else 0.0
 
 
 def reciprocal_rank(found: Sequence[str], gold: Collection[str], k: int = 10) -> float:
-    """Return one over the rank of the first right one, 0 if it is not among the first `k`."""
+    """Return the reciprocal rank of the first relevant item, 0 beyond `k` (MRR@k)."""
     return next((1 / rank for rank, one in enumerate(found[:k], start=1) if one in gold), 0.0)
 
 
 def ndcg_at(found: Sequence[str], gold: Collection[str], k: int = 10) -> float:
-    """Return the normalised discounted gain of the first `k`, all right ones counting alike."""
+    """Return nDCG@k with binary relevance."""
     gain = sum(1 / log2(rank + 1) for rank, one in enumerate(found[:k], start=1) if one in gold)
     best = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(gold)) + 1))
     return gain / best if best else 0.0
 
 
 def auroc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
-    """Return the chance that a positive scores above a negative; `None` with one kind only."""
+    """Return the AUROC; `None` with one class only."""
     pairs = sorted(zip(scores, labels, strict=True))
     positive = sum(labels)
     negative = len(labels) - positive
@@ -51,7 +51,7 @@ def auroc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
 
 
 def reliability(said: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float, int]]:
-    """Return for each tenth of the scale: the mean said, the share that was right, how many."""
+    """Return the mean prediction, the accuracy and the count of each of ten bins."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for p, was in zip(said, right, strict=True):
         bins[min(int(p * BINS), BINS - 1)].append((p, was))
@@ -69,7 +69,7 @@ def calibration_error(said: Sequence[float], right: Sequence[bool]) -> float:
 
 
 def risk_coverage(said: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float]]:
-    """Return (share answered, share of these that is wrong), the surest first.
+    """Return the risk–coverage curve as (coverage, risk), most confident first.
 
     No threshold can tell equal scores apart, so these are answered together.
     """
@@ -83,13 +83,13 @@ def risk_coverage(said: Sequence[float], right: Sequence[bool]) -> list[tuple[fl
 
 
 def risk_at(curve: Sequence[tuple[float, float]], coverage: float) -> float:
-    """Return the share that is wrong where at least such a share is answered; 0 of nothing."""
+    """Return the risk at a coverage; 0 for an empty curve."""
     # A tenth of ten questions is one of them, whatever floating point makes of it.
     return next((wrong for share, wrong in curve if share >= coverage - 1e-9), 0.0)
 
 
 def answered_at_risk(said: Sequence[float], right: Sequence[bool], risk: float = 0.05) -> float:
-    """Return the largest share that can be answered with at most `risk` of it wrong."""
+    """Return the largest coverage with at most `risk`."""
     return max((c for c, wrong in risk_coverage(said, right) if wrong <= risk), default=0.0)
 
 
@@ -101,7 +101,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A table of four: what was flagged against what should have been."""
+    """A confusion matrix."""
 
     hits: int = 0
     false_alarms: int = 0
@@ -110,12 +110,12 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """The share of what was flagged that should have been."""
+        """The precision."""
         return _ratio(self.hits, self.hits + self.false_alarms)
 
     @property
     def recall(self) -> float:
-        """The share of what should have been flagged that was."""
+        """The recall."""
         return _ratio(self.hits, self.hits + self.misses)
 
     @property
@@ -125,13 +125,13 @@ class Counts:
 
     @property
     def macro_f1(self) -> float:
-        """The mean of F1 over both classes."""
+        """The macro-F1."""
         other = _ratio(2 * self.passes, 2 * self.passes + self.false_alarms + self.misses)
         return (self.f1 + other) / 2
 
     @property
     def balanced_accuracy(self) -> float:
-        """The mean of the recalls of both classes."""
+        """The balanced accuracy."""
         return (self.recall + _ratio(self.passes, self.passes + self.false_alarms)) / 2
 
 
@@ -147,7 +147,7 @@ def count(flagged: Sequence[bool], wrong: Sequence[bool]) -> Counts:
 
 
 def best_f1(scores: Sequence[float], wrong: Sequence[bool]) -> tuple[float, float]:
-    """Return the threshold with the highest F1 on these very examples, and that F1."""
+    """Return the threshold with the highest F1 on these examples, and that F1."""
     hits, total = 0, sum(wrong)
     best = (1.0, 0.0)
     order = sorted(zip(scores, wrong, strict=True), reverse=True)
@@ -162,14 +162,14 @@ def best_f1(scores: Sequence[float], wrong: Sequence[bool]) -> tuple[float, floa
 
 
 def overlap(found: Sequence[Span], gold: Sequence[Span]) -> tuple[int, int, int]:
-    """Return how many characters both mark, how many are found, and how many are gold."""
+    """Return the numbers of common, predicted and gold characters."""
     ours = {place for start, end in found for place in range(start, end)}
     theirs = {place for start, end in gold for place in range(start, end)}
     return len(ours & theirs), len(ours), len(theirs)
 
 
 def span_f1(overlaps: Sequence[tuple[int, int, int]]) -> float:
-    """Return the F1 of characters, counted over all examples together."""
+    """Return the character-level F1 over all examples."""
     both, found, gold = (sum(one[place] for one in overlaps) for place in range(3))
     return _ratio(2 * both, found + gold)
 
@@ -177,7 +177,7 @@ def span_f1(overlaps: Sequence[tuple[int, int, int]]) -> float:
 def interval(
     size: int, figure: Callable[[Sequence[int]], float | None]
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a figure of examples by the bootstrap, the same on every run.
+    """Return the 95 % bootstrap interval of a metric, reproducibly.
 
     `figure` is given the places of the examples to use; resamples for which there is no such figure
     are left out.
@@ -192,7 +192,7 @@ def interval(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value below which so large a share lies; 0 of nothing."""
+    """Return a quantile; 0 for no values."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else 0.0
 
 

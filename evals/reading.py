@@ -1,4 +1,4 @@
-"""What becomes of a book on its way into passages: what is lost, and what is torn apart."""
+"""Evaluation of ingest: words that chunks lose, and blocks that they split."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from citewell.ingest.detect import detect_format, restrict_reads_to_book
 from citewell.options import IngestOptions
 
 _MDX_KINDS = ("docusaurus",)
-"""Kinds in which braces and capital tags are code; elsewhere they are text."""
+"""Formats in which braces and capitalized tags are code."""
 _MYST_KINDS = ("sphinx", "notebooks")
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d+[.)][ \t])*(`{3,}|~{3,})([^\n]*)$")
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]\S")
@@ -28,29 +28,29 @@ _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One book, read and cut, and what was seen of it."""
+    """One parsed and chunked book, and its losses."""
 
     book: Book
     chunks: tuple[Chunk, ...]
     seconds: float
     words: int
-    """In the sources, as far as they can be counted without the reader."""
+    """Words in the sources, counted without the parser."""
     lost: Counter[str]
     over_headings: tuple[str, ...]
-    """Addresses of passages that hold a heading."""
+    """URLs of chunks that contain a heading."""
     torn: tuple[str, ...]
-    """Addresses of passages that hold a part of a code block or a table and do not say so."""
+    """URLs of chunks that contain an unmarked part of a code block or table."""
 
     @property
     def loss(self) -> float:
-        """Return the share of words that no passage of their page has, 0 to 1."""
+        """Return the share of words that are missing from their page's chunks."""
         return self.lost.total() / max(self.words, 1)
 
 
 def read_book(
     root: Path, count: CountTokens, *, kind: str | None = None, options: IngestOptions | None = None
 ) -> Reading:
-    """Read and cut a book as an ingest does, without embedding it, and compare it with its source.
+    """Parse and chunk a book without embedding it, and compare the chunks with its source.
 
     Raises:
         UnsupportedSource: there is no book at the path.
@@ -103,7 +103,7 @@ def _compare(
 
 
 def _source(name: str, files: Mapping[str, Path]) -> str | None:
-    """Return the text a page was made from; nothing where it cannot be had without the reader."""
+    """Return a page's source text; empty if only the parser can extract it."""
     if name in files:
         return files[name].read_text("utf-8", "replace") if files[name].suffix != ".pdf" else None
     for file, path in files.items():
@@ -114,12 +114,12 @@ def _source(name: str, files: Mapping[str, Path]) -> str | None:
 
 
 def holds_heading(text: str) -> bool:
-    """Return whether a passage has a line that is a heading, outside code."""
+    """Return whether a chunk contains a heading outside code."""
     return any(_HEADING.match(line) for line, fenced in _lines(text) if not fenced)
 
 
 def torn_blocks(chunks: Sequence[Chunk]) -> Iterator[str]:
-    """Yield the addresses of passages that go on with the code or table of the one before."""
+    """Yield the URLs of chunks that continue the code or table of the previous one."""
     for before, chunk in pairwise(chunks):
         if before.source_file != chunk.source_file or chunk.piece:
             continue
@@ -139,7 +139,7 @@ def _open_fence(text: str) -> bool:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each line, and whether it stands in a fenced block (`closed` by the line itself)."""
+    """Yield each line, and whether it is in a fenced block (`closed` by the line itself)."""
     fence = ""
     for line in text.split("\n"):
         found = _FENCE.match(line)
@@ -178,7 +178,7 @@ _UNSEEN_RST = re.compile(
     re.I,
 )
 _SHORTENED = re.compile(r"`~[\w.]*?\.?(\w+(?:\(\))?)`")
-"""`~module.name`, which shows the name alone."""
+"""`~module.name`, which is rendered as the name alone."""
 _UNSEEN_MYST = re.compile(
     r"^([ \t]*`{3,})\{(?:eval-rst|toctree|include|literalinclude|image|contents"
     r"|currentmodule|module|index|auto\w+)\}.*?^\1[ \t]*$",
@@ -205,12 +205,12 @@ _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "me
 
 
 def words(text: str) -> Counter[str]:
-    """Count words, whatever their case."""
+    """Count words, ignoring case."""
     return Counter(word.lower() for word in _WORD.findall(text))
 
 
 def words_of_source(name: str, text: str, *, mdx: bool = False, myst: bool = False) -> Counter[str]:
-    """Count the words that a reader of the page should find, by what the file's name ends in."""
+    """Count the visible words of a page, depending on the file extension."""
     match name.rpartition(".")[2].lower():
         case "ipynb":
             return words_of_notebook(text)
@@ -223,7 +223,7 @@ def words_of_source(name: str, text: str, *, mdx: bool = False, myst: bool = Fal
 
 
 def _without_myst(text: str) -> str:
-    """Take out the names, options and arguments of MyST's directives and roles."""
+    """Remove the names, options and arguments of MyST directives and roles."""
     # What stands in `eval-rst` is another language, and mostly generated.
     text = _UNSEEN_MYST.sub("", text)
     text = _MYST_OPENING.sub(r"\1\2", text)
@@ -233,7 +233,7 @@ def _without_myst(text: str) -> str:
 
 
 def words_of_markdown(text: str, *, mdx: bool = False) -> Counter[str]:
-    """Count the words of a page of Markdown, headings left aside."""
+    """Count the words of a Markdown page, without headings."""
     text = _FRONT_MATTER.sub("", text.replace("\r\n", "\n"))
     found: Counter[str] = Counter()
     prose: list[str] = []
@@ -271,7 +271,7 @@ def _prose_words(text: str, *, mdx: bool) -> Counter[str]:
 
 
 def words_of_rst(text: str) -> Counter[str]:
-    """Count the words of a page of reStructuredText; what is generated or hidden is left aside."""
+    """Count the words of a reStructuredText page, without generated and hidden text."""
     lines, kept, place = text.expandtabs().split("\n"), [], 0
     while place < len(lines):
         line = lines[place]
@@ -296,7 +296,7 @@ def words_of_rst(text: str) -> Counter[str]:
 
 
 def words_of_notebook(text: str) -> Counter[str]:
-    """Count the words of a notebook's cells; outputs and what is hidden are left aside."""
+    """Count the words of a notebook's visible cells, without outputs."""
     kept = []
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
@@ -313,7 +313,7 @@ def words_of_notebook(text: str) -> Counter[str]:
 
 
 class _Text(HTMLParser):
-    """Gathers the text of a page's main part, or of its body where it names none."""
+    """Collects the text of a page's `main` element, or of its body if it has none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -352,7 +352,7 @@ class _Text(HTMLParser):
 
 
 def words_of_html(text: str) -> Counter[str]:
-    """Count the words of a page's main part."""
+    """Count the words of a page's `main` element."""
     page = _Text()
     page.feed(text)
     page.close()

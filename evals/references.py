@@ -1,4 +1,4 @@
-"""What stands beside the figures of a search: floors, what others report, what was fitted on what.
+"""Context for retrieval metrics: baselines, published results and training data.
 
 Floors are measured on the set itself with plain means, and lie beside the sets as `BASELINES.json`.
 What others report is in the `META.json` of a set, under names that begin with `reference`.
@@ -19,15 +19,15 @@ NAMES = {
     "refusal_auroc_topscore": "refusal_auroc",
     "refusal_auroc_dense": "refusal_auroc",
 }
-"""Other names of our figures."""
+"""Aliases of metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure of another system."""
+    """A published metric of another system."""
 
     figure: str
-    """The name of ours that it may be held against; empty if there is none."""
+    """The comparable metric of ours; empty if there is none."""
     system: str
     value: str
     source: str = ""
@@ -57,11 +57,11 @@ PUBLISHED: dict[str, tuple[Published, ...]] = {
         )
     ),
 }
-"""What others report on sets whose own file does not say it, or not by figure."""
+"""Published results for sets whose own file lacks them."""
 
 
 def floors_of(folder: Path) -> dict[str, dict[str, float]]:
-    """Return the floors of a set, if they lie beside the sets."""
+    """Return the baselines of a set, if they are available."""
     path = folder.resolve().parent.parent / BASELINES
     if not path.is_file():
         return {}
@@ -83,7 +83,7 @@ def _numbers(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def published_of(name: str, meta: Mapping[str, Any], figures: Sequence[str]) -> list[Published]:
-    """Return what others report on a set, with the names of `figures` where they are the same."""
+    """Return published results on a set, with our names for comparable metrics."""
     source = str(meta.get("reference_source", "META.json of the set"))
     found = list(PUBLISHED.get(name, ()))
     for key, told in meta.items():
@@ -113,7 +113,7 @@ def _leaves(told: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def spread(published: Sequence[Published], figure: str) -> str:
-    """Return the lowest and the highest of what others report for a figure."""
+    """Return the range of the published values of a metric."""
     values = [float(one.value) for one in published if one.figure == figure]
     if not values:
         return ""
@@ -122,12 +122,12 @@ def spread(published: Sequence[Published], figure: str) -> str:
 
 
 def as_rows(published: Sequence[Published]) -> list[dict[str, str]]:
-    """Return published figures for a report in JSON."""
+    """Return published metrics as JSON."""
     return [asdict(one) for one in published]
 
 
 def fitted_on(embedder: str, set_name: str) -> str:
-    """Return what the calibration was fitted on, and that the set is no part of it."""
+    """Return the calibration's training data, and that the set is not part of it."""
     folder = resources.files("citewell.retrieve") / "fitted"
     path = folder / f"{embedder.partition('@')[0]}.json"
     if not path.is_file():

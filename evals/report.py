@@ -1,4 +1,4 @@
-"""A run's figures, kept: JSON for machines, Markdown for people, plots where they can be drawn."""
+"""Report files: JSON, Markdown and plots."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from citewell.version import __version__
 
 
 def begin_report(out: Path, name: str, body: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Write the JSON of a report; give the stem of all its files, and the JSON with its date."""
+    """Write the JSON of a report; return the stem of its files, and the JSON with its date."""
     now = datetime.now(UTC).replace(microsecond=0)
     stem = out / f"{name}-{now:%Y%m%d-%H%M%S}"
     out.mkdir(parents=True, exist_ok=True)
@@ -20,14 +20,14 @@ def begin_report(out: Path, name: str, body: dict[str, Any]) -> tuple[Path, dict
 
 
 def write_rows(stem: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write what was measured one by one, a line each."""
+    """Write the results of single items as JSON lines."""
     with stem.with_name(f"{stem.name}.runs.jsonl").open("w", encoding="utf-8") as runs:
         for row in rows:
             runs.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def pyplot_or_none() -> Any:
-    """Return what draws; `None` without the extra `bench`."""
+    """Return pyplot; `None` without the extra `bench`."""
     try:
         import matplotlib
 
@@ -39,7 +39,7 @@ def pyplot_or_none() -> Any:
 
 
 def markdown_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return a table; nothing stands where a cell is `None`."""
+    """Return a Markdown table; `None` is an empty cell."""
 
     def line(cells: Sequence[object]) -> str:
         return "| " + " | ".join("" if c is None else str(c) for c in cells) + " |"

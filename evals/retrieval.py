@@ -1,4 +1,4 @@
-"""Measure search on a labelled set, through the same reader, index and search as the service.
+"""Evaluation of retrieval on labelled sets, with the same ingest, index and search as the service.
 
 A set is a folder with `corpus.jsonl` (`id`, `title`, `section`, `text`, `page`), `queries.jsonl`
 (`id`, `text`, `answerable`, `gold_ids`, `gold_pages`, `history`) and, if it is known, `META.json`.
@@ -25,7 +25,7 @@ from evals.timing import Stopwatch, TimedIndex
 
 TOP_K = 10
 HISTORY = 3
-"""How many earlier exchanges a follow-up may refer to, as in the service."""
+"""Exchanges that a follow-up can refer to, as in the service."""
 LEAST = Question(text="").min_answerability
 CORPUS = "corpus.jsonl"
 
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An earlier question of a conversation and what was said to it."""
+    """An earlier question and its answer."""
 
     question: str
     answer: str = ""
@@ -62,17 +62,17 @@ class QuestionSet:
     """The page of each passage."""
     meta: dict[str, Any] = field(default_factory=dict)
     floors: dict[str, dict[str, float]] = field(default_factory=dict)
-    """What plain means reach on it, by figure."""
+    """The baselines by metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a search gave for one question."""
+    """The search result of one question."""
 
     query: Query
     standalone: str
     ids: tuple[str, ...]
-    """Passages, each once, best first."""
+    """Distinct passages, best first."""
     similarities: tuple[float, ...]
     answerability: float
     stages: Mapping[str, float]
@@ -80,7 +80,7 @@ class Found:
 
 
 def read_set(folder: Path, queries: str = "queries.jsonl", limit: int | None = None) -> QuestionSet:
-    """Read a set, or a random sample of its questions that is the same on every run.
+    """Read a set, or a reproducible random sample of its questions.
 
     Raises:
         BadRequest: a file is missing or a line is not what it should be.
@@ -110,7 +110,7 @@ def read_set(folder: Path, queries: str = "queries.jsonl", limit: int | None = N
 
 
 def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[Turn, ...]:
-    """Pair what a reader asked with what was said to it."""
+    """Pair questions with their answers."""
     turns: list[Turn] = []
     for message in messages:
         if message["role"] == "user":
@@ -155,7 +155,7 @@ async def run_set(
     watch: Stopwatch | None = None,
     progress: Progress = lambda *_: None,
 ) -> list[Found]:
-    """Search for every question, follow-ups as part of their conversation.
+    """Search for every question; rewrite follow-ups with their conversation.
 
     `watch` is the one by which the ports of `searcher` are timed.
     """
@@ -186,7 +186,7 @@ async def run_set(
 
 
 class _Asking:
-    """Asks as the service does, and remembers what conversations were about."""
+    """Searches as the service does, and caches the topics of conversations."""
 
     def __init__(self, searcher: Searcher, index: Index) -> None:
         self._searcher = searcher
@@ -207,7 +207,7 @@ class _Asking:
         return found.standalone_question, found.result
 
     async def history_of(self, turns: Sequence[Turn]) -> list[Exchange]:
-        """Return earlier turns as the service would remember them.
+        """Return earlier turns as the service would store them.
 
         A set says what was answered, but not from where: the best passage that the search finds is
         taken to be what was cited.
@@ -234,5 +234,5 @@ class _Asking:
 
 
 def passage_id(hit: Hit) -> str:
-    """Return the set's own name of a passage."""
+    """Return the set's id of a passage."""
     return hit.chunk.source_file.removeprefix(f"{CORPUS}/")

@@ -1,4 +1,4 @@
-"""Reports of search: each figure with its interval, the floors, and what others report."""
+"""Reports of retrieval: metrics with intervals, baselines and published results."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ Figures = dict[str, Any]
 def write_retrieval_report(
     out: Path, asked: QuestionSet, results: Sequence[Found], figures: Figures, embedder: str
 ) -> Path:
-    """Write the report of one set and give the path of its Markdown."""
+    """Write the report of one set and return the path of its Markdown file."""
     published = published_of(asked.name, asked.meta, MAIN)
     body = {
         "licence": asked.meta.get("licence"),
@@ -50,7 +50,7 @@ def write_retrieval_report(
 
 
 def write_summary(out: Path, measured: Sequence[tuple[QuestionSet, Figures]]) -> Path:
-    """Write one table over several sets, a row each, and give its path."""
+    """Write a table with a row per set and return its path."""
     rows = [(asked.name, *summary_of(asked, seen).values()) for asked, seen in measured]
     head = ("set", *summary_of(*measured[0]))
     figures = {asked.name: seen for asked, seen in measured}
@@ -70,7 +70,7 @@ def write_summary(out: Path, measured: Sequence[tuple[QuestionSet, Figures]]) ->
 
 
 def summary_of(asked: QuestionSet, seen: Figures) -> dict[str, str]:
-    """Return the figures that a set is known by, with the best of its floors."""
+    """Return a set's main metrics, with the best baseline."""
 
     def cell(name: str) -> str:
         floors = [floor[name] for floor in asked.floors.values() if name in floor]
@@ -204,7 +204,7 @@ def _published(figures: Figures, published: Sequence[Published]) -> list[str]:
 
 
 def draw(path: Path, name: str, results: Sequence[Found]) -> Path | None:
-    """Draw both reliabilities and the risk–coverage curve; `None` without matplotlib."""
+    """Plot both reliability diagrams and the risk–coverage curve; `None` without matplotlib."""
     pyplot = pyplot_or_none()
     if pyplot is None:
         return None
@@ -229,7 +229,7 @@ def draw(path: Path, name: str, results: Sequence[Found]) -> Path | None:
 
 
 SEEN = 5
-"""So many passages are shown: the right one must be among them for an answer to be right."""
+"""Passages shown: an answer is correct only if the right one is among them."""
 COVERAGES = tuple(tenths / 10 for tenths in range(1, 11))
 FOUND = (
     "page@1", "page@5", "hit@1", "hit@5", "mrr@10", "ndcg@5", "ndcg@10", "recall@5", "recall@10",
@@ -241,7 +241,7 @@ Places = Sequence[int]
 
 
 def figures(asked: QuestionSet, results: Sequence[Found]) -> dict[str, Any]:
-    """Return every figure of a run; `_95` is its interval by the bootstrap over questions."""
+    """Return all metrics of a run; `_95` is the bootstrap interval over questions."""
     seen: dict[str, Any] = {
         "questions": len(results),
         "answerable": sum(r.query.answerable for r in results),
@@ -262,7 +262,7 @@ def figures(asked: QuestionSet, results: Sequence[Found]) -> dict[str, Any]:
 
 
 def correctness(results: Sequence[Found]) -> tuple[list[float], list[bool]]:
-    """Return how sure each answer would be, and whether it could be right.
+    """Return the confidence of each answer, and whether it could be correct.
 
     That is so if the book holds an answer and the search has found it.
     """
@@ -272,7 +272,7 @@ def correctness(results: Sequence[Found]) -> tuple[list[float], list[bool]]:
 
 
 def relevance(results: Sequence[Found]) -> tuple[list[float], list[bool]]:
-    """Return the similarity of every passage shown, and whether the set calls it right."""
+    """Return the similarity and the set's label of every shown passage."""
     shown = [pair for r in results for pair in _shown(r)]
     return [s for s, _ in shown], [right for _, right in shown]
 
@@ -287,7 +287,7 @@ def _covered(results: Sequence[Found]) -> list[Found]:
 
 
 Figure = tuple[int, Callable[[Places], float | None]]
-"""Of how many questions a figure is, and what it is of some of them."""
+"""A metric over some of the questions, and their number."""
 
 
 def _found(asked: QuestionSet, results: Sequence[Found]) -> dict[str, Figure]:

@@ -1,4 +1,4 @@
-"""What a lying model gets past verification, through the whole pipeline.
+"""Evaluation of verification with a scripted model that lies, through the whole pipeline.
 
 A scripted model answers questions about the book with true, altered and invented sentences, each
 with a citation; what the reader is then shown is counted.
@@ -20,9 +20,9 @@ from evals.metrics import SEED
 Truth = Literal["true", "miscited", "altered", "invented"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)
 SENTENCES = 4
-"""Sentences of one answer."""
+"""Sentences per answer."""
 READ = 3
-"""Most sections that the model opens for one answer."""
+"""Maximum number of sections that the model opens per answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +33,47 @@ class Line:
     truth: Truth
     item: Alteration
     names: Place
-    """The sentence whose passage it cites."""
+    """A sentence of the cited passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A question, and what the model does and says when it is asked."""
+    """A question and the scripted behaviour of the model."""
 
     question: str
     sections: tuple[str, ...]
     lines: tuple[Line, ...]
 
     def write(self, passages: Mapping[int, str]) -> str:
-        """Write the answer, with the numbers under which the model was shown the passages."""
+        """Return the answer, with the citation numbers of the passages."""
         return " ".join(f"{line.text} [{_number(line.names, passages)}]" for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What became of one sentence."""
+    """The outcome of one sentence."""
 
     line: Line
     shown: bool
     verdict: str
-    """What the service said about it; empty if it said nothing."""
+    """The service's verdict; empty if it gave none."""
     right_quote: bool
-    """Whether a citation beside it is the sentence it rests on, or overlaps it."""
+    """Whether one of its citations overlaps the true evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A script with what the reader was shown."""
+    """A script and the resulting answer."""
 
     script: Script
     answered: bool
     lines: tuple[Shown, ...]
     unchecked: int
-    """Sentences that were shown without a verdict and a proof."""
+    """Sentences shown without a verdict and a citation."""
 
 
 def write_scripts(items: Sequence[Alteration], index: Index) -> list[Script]:
-    """Write answers that mix true sentences of some items with false ones of others.
+    """Create answers that mix true and false sentences of the items.
 
     Each item appears twice, once with its twin and once altered, never both in one answer.
     """
@@ -102,7 +102,7 @@ def _line(item: Alteration, *, lie: bool) -> Line:
 
 
 def _take(lines: Sequence[Line], index: Index, sections: Mapping[str, str]) -> Script:
-    """Make an answer of the first few lines, as many as the model can read up on."""
+    """Create an answer from as many of the first lines as the model can look up."""
     chosen: list[Line] = []
     opened: dict[str, Chunk] = {}
     for line in lines[:SENTENCES]:
@@ -117,13 +117,13 @@ def _take(lines: Sequence[Line], index: Index, sections: Mapping[str, str]) -> S
 
 
 def _number(place: Place, passages: Mapping[int, str]) -> int:
-    """Return the number of the passage that holds a sentence; one that points nowhere if none."""
+    """Return the number of the passage that contains a sentence, or an invalid one."""
     held = (n for n, text in passages.items() if find_quote(text, place.sentence))
     return next(held, 999)
 
 
 async def play(script: Script, answerer: Answerer, book: str | None) -> Played:
-    """Ask the question and see what the reader is shown."""
+    """Ask the question and evaluate the answer."""
     said: list[Sentence] = []
     answered, withheld = False, []
     async for event in answerer.answer(Question(text=script.question, book=book)):
@@ -138,7 +138,7 @@ async def play(script: Script, answerer: Answerer, book: str | None) -> Played:
 
 
 def _fate(line: Line, said: Sequence[Sentence], withheld: Sequence[str]) -> Shown:
-    """Find a sentence among those shown; one of which a part is shown counts as shown."""
+    """Find a sentence, at least in part, among those shown."""
     parts = [one.claim for one in said if one.claim.text and one.claim.text in line.text]
     quotes = [citation.quote for part in parts for citation in part.citations]
     held = any(text in line.text for text in withheld)
@@ -156,7 +156,7 @@ def _same(quote: str, sentence: str) -> bool:
 
 
 def figures(played: Sequence[Played]) -> dict[str, Any]:
-    """Count what reached the reader."""
+    """Count the sentences that reached the reader."""
     lines = [line for one in played for line in one.lines]
     false = [line for line in lines if line.line.truth in ("altered", "invented")]
     through = Counter(line.line.item.kind for line in false if line.shown)
@@ -183,7 +183,7 @@ def figures(played: Sequence[Played]) -> dict[str, Any]:
 
 
 def row_of(played: Played) -> dict[str, Any]:
-    """Return one answer as a line of the report."""
+    """Return one answer as a row of the report."""
     return {
         "question": played.script.question,
         "answered": played.answered,

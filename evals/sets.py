@@ -1,4 +1,4 @@
-"""Where labelled sets are, and their lines."""
+"""Labelled sets: finding their folders and reading their lines."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from citewell.errors import BadRequest
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Return the lines of a JSON lines file that are not empty, numbered from 1.
+    """Yield the non-empty lines of a JSON lines file, numbered from 1.
 
     Raises:
         BadRequest: the file cannot be read.
@@ -21,7 +21,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def find_sets(names: Sequence[str], home: Path, file: str) -> list[Path]:
-    """Return the folders of sets, which hold `file`: paths, or names below `home`.
+    """Return the folders of sets, given as paths or as names in `home`, that contain `file`.
 
     All without names.
 

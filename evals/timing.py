@@ -1,4 +1,4 @@
-"""How long each stage of a search takes, measured around its ports, and the peak of memory."""
+"""Timing of the stages of a search, and the peak memory."""
 
 import resource
 import sys
@@ -17,25 +17,25 @@ READING = "reading"
 REST = "rest"
 TOTAL = "total"
 STAGES = (EMBEDDING, SEARCH, READING, REST, TOTAL)
-"""The rest is what is done between the ports: fusing, cutting sentences, scoring."""
+"""The rest is fusion, sentence splitting and scoring."""
 
 
 class Stopwatch:
-    """The seconds that each stage of one question has taken."""
+    """The seconds spent in each stage of a question."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with no measurements."""
         self._spent: dict[str, float] = defaultdict(float)
         self._begun = perf_counter()
 
     def restart(self) -> None:
-        """Begin a question."""
+        """Start a question."""
         self._spent.clear()
         self._begun = perf_counter()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add what is done within to a stage."""
+        """Add the duration of the body to a stage."""
         begun = perf_counter()
         try:
             yield
@@ -43,27 +43,27 @@ class Stopwatch:
             self._spent[name] += perf_counter() - begun
 
     def read(self) -> dict[str, float]:
-        """Return the seconds of every stage since the question was begun."""
+        """Return the seconds of every stage since the start of the question."""
         total = perf_counter() - self._begun
         known = {name: self._spent[name] for name in (EMBEDDING, SEARCH, READING)}
         return {**known, REST: max(0.0, total - sum(known.values())), TOTAL: total}
 
 
 class TimedEmbedder:
-    """An embedder whose questions are timed."""
+    """An embedder with timed questions."""
 
     def __init__(self, inner: Embedder, watch: Stopwatch) -> None:
-        """Time `inner` by `watch`."""
+        """Time `inner` with `watch`."""
         self.id, self.width, self.max_tokens = inner.id, inner.width, inner.max_tokens
         self._inner = inner
         self._watch = watch
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Count tokens as the model sees them."""
+        """Count the tokens of each text."""
         return self._inner.count_tokens(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed passages of the book, one row each."""
+        """Embed passages, one row each."""
         return self._inner.embed_passages(texts)
 
     def embed_query(self, text: str) -> Vectors:
@@ -73,10 +73,10 @@ class TimedEmbedder:
 
 
 class TimedReranker:
-    """A reader that is timed."""
+    """A reranker with timing."""
 
     def __init__(self, inner: Reranker, watch: Stopwatch) -> None:
-        """Time `inner` by `watch`."""
+        """Time `inner` with `watch`."""
         self.id = inner.id
         self._inner = inner
         self._watch = watch
@@ -88,10 +88,10 @@ class TimedReranker:
 
 
 class TimedIndex:
-    """An index whose searches are timed."""
+    """An index with timed searches."""
 
     def __init__(self, inner: Index, watch: Stopwatch) -> None:
-        """Time `inner` by `watch`."""
+        """Time `inner` with `watch`."""
         self.book, self.title, self.revision = inner.book, inner.title, inner.revision
         self.statistics, self.contents = inner.statistics, inner.contents
         self.vocabulary = inner.vocabulary
@@ -99,7 +99,7 @@ class TimedIndex:
         self._watch = watch
 
     def rank(self, text: str, vector: Vectors, *, filters: Filters, depth: int) -> Rankings:
-        """Rank chunks by meaning and by keywords."""
+        """Return both rankings."""
         with self._watch.stage(SEARCH):
             return self._inner.rank(text, vector, filters=filters, depth=depth)
 
@@ -114,7 +114,7 @@ class TimedIndex:
             return self._inner.read(ids)
 
     def neighbours(self, identity: str, reach: int) -> Sequence[Chunk]:
-        """Return a chunk with those around it."""
+        """Return a chunk with its neighbours."""
         with self._watch.stage(SEARCH):
             return self._inner.neighbours(identity, reach)
 
@@ -125,7 +125,7 @@ class TimedIndex:
 
 
 def forget_peak() -> bool:
-    """Begin the peak of memory anew; `False` where only Linux could."""
+    """Reset the peak memory; return `False` except on Linux."""
     try:
         Path("/proc/self/clear_refs").write_text("5", "utf-8")
     except OSError:
@@ -134,6 +134,6 @@ def forget_peak() -> bool:
 
 
 def peak_mb() -> float:
-    """Return the most memory this process has held, in MB."""
+    """Return the peak memory of this process in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024))

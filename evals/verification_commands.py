@@ -1,4 +1,4 @@
-"""`python -m evals grounding`, `adversarial` and `scripted`: how well claims are checked."""
+"""`python -m evals grounding`, `adversarial` and `scripted`: evaluate verification."""
 
 import asyncio
 import sys
@@ -118,7 +118,7 @@ def _cells(seen: dict[str, Any]) -> dict[str, str]:
 def adversarial(
     *, path: Path, show: bool, book: str | None, out: Path | None, data_dir: Path | None
 ) -> None:
-    """Judge altered claims of the set at PATH, and their true twins, by the book's passages."""
+    """Judge the altered claims of the set at PATH, and their true twins."""
     settings = settings_from(data_dir)
     judge, library = build_judge(settings), build_library(settings)
     items = lies.read_adversarial(path)
@@ -187,7 +187,7 @@ def scripted(  # noqa: PLR0913 - one for each option
     out: Path | None,
     data_dir: Path | None,
 ) -> None:
-    """Let a scripted model mix true, altered and invented sentences; count what readers see."""
+    """Run a scripted model that mixes true, altered and invented sentences; count those shown."""
     settings = settings_from(data_dir)
     items = [item for item in lies.read_adversarial(path) if item.half == half]
     console = Console()
@@ -277,7 +277,7 @@ def confidence(
 def ask_all(
     settings: Settings, folder: Path, asked: QuestionSet, console: Console
 ) -> list[Replied]:
-    """Ingest the set's book, unless that was done, and ask every question."""
+    """Ingest the set's book if necessary, and ask every question."""
     # Imported here: the readers of every format take a while to load.
     from citewell.ingest.pipeline import ingest
 
@@ -302,11 +302,11 @@ def ask_all(
 
 
 WIDE = 160
-"""Columns that a table of figures needs; in fewer it cannot be read."""
+"""The minimum terminal width for a table."""
 
 
 def print_figures(console: Console, rows: Sequence[tuple[str, Mapping[str, str]]]) -> None:
-    """Print a row a set in a wide terminal, and `name: value` lines anywhere else."""
+    """Print a table in a wide terminal, or else `name: value` lines."""
     if rows and console.is_terminal and console.width >= WIDE:
         table = Table("set", *rows[0][1])
         for name, figures in rows:

@@ -1,4 +1,4 @@
-"""Citewell by its Python API, as its README sets it up. It brings the embedder with it."""
+"""Citewell with its Python API and embedded embedder, as in its README."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ from citewell import Citewell
 
 
 def ingest(book: Path, store: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     loop = asyncio.Runner()
     opened = loop.run(Citewell.open(book, data_dir=store))
 

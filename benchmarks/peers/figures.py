@@ -1,4 +1,4 @@
-"""The figures of peers, and the table they stand in."""
+"""The metrics of the peers, and their table."""
 
 import ast
 from collections.abc import Sequence
@@ -9,23 +9,23 @@ from statistics import fmean, median
 from rich.table import Table
 
 TOOLS = ("pip", "setuptools")
-"""What an environment has before anything is installed."""
+"""The packages of an empty environment."""
 CPU = "CPU ms a question"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one system did in a run."""
+    """The results of one system."""
 
     name: str
     gold: Sequence[frozenset[str]]
     found: Sequence[Sequence[str]]
-    """The pages of the passages given for each question, best first."""
+    """The pages of each question's passages, best first."""
     characters: Sequence[int]
     seconds: Sequence[float]
     cpu_seconds: Sequence[float]
     reading_cpu_s: float
-    """Of all of it, what a model took that reads passages against the question."""
+    """The reranker's share of it."""
     ingest_s: float
     ingest_cpu_s: float
     peak_mb: float
@@ -33,17 +33,17 @@ class Measured:
     lines: int
 
     def right(self, first: int) -> float:
-        """Return the share of questions with a right page among the `first` passages."""
+        """Return the share of questions with a relevant page among the `first` passages."""
         pairs = zip(self.found, self.gold, strict=True)
         return fmean(not gold.isdisjoint(found[:first]) for found, gold in pairs)
 
 
 Figure = tuple[str, str, float]
-"""A figure's name, how it is written, and its value."""
+"""The name, format and value of a metric."""
 
 
 def quality(one: Measured) -> list[Figure]:
-    """Give what was found."""
+    """Return the metrics of retrieval quality."""
     return [
         ("page@1", "{:.3f}", one.right(1)),
         ("page@5", "{:.3f}", one.right(5)),
@@ -52,12 +52,12 @@ def quality(one: Measured) -> list[Figure]:
 
 
 def reading(one: Measured) -> str:
-    """Return the share of a question's processor time that goes into reading what was found."""
+    """Return the reranker's share of a question's CPU time."""
     return f"{one.reading_cpu_s / sum(one.cpu_seconds):.0%}" if one.reading_cpu_s else "–"
 
 
 def costs(one: Measured) -> list[Figure]:
-    """Give what it took; the less the better."""
+    """Return the costs."""
     return [
         ("ms a question", "{:.1f}", 1000 * median(one.seconds)),
         (CPU, "{:.1f}", 1000 * fmean(one.cpu_seconds)),
@@ -70,7 +70,7 @@ def costs(one: Measured) -> list[Figure]:
 
 
 def rows(measured: Sequence[Measured]) -> list[list[str]]:
-    """Give a row a figure: its name, then for each system the figure and its ratio to the first."""
+    """Return a row per metric: its name, then the value and its ratio to the first system."""
     table = [
         [columns[0][0], *(form.format(value) for _, form, value in columns)]
         for columns in zip(*(quality(one) for one in measured), strict=True)
@@ -94,14 +94,14 @@ def shown(measured: Sequence[Measured], title: str) -> Table:
 
 
 def markdown(measured: Sequence[Measured]) -> str:
-    """Return the table for a page."""
+    """Return the table as Markdown."""
     head = ["", *(one.name for one in measured)]
     lines = [head, ["---"] * len(head), *rows(measured)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def installed_mb(environment: Path) -> float:
-    """Return the size of the packages of an environment, without what every environment has."""
+    """Return the size of the installed packages of an environment."""
     (packages,) = environment.glob("lib/python*/site-packages")
     kept = [
         path
@@ -113,7 +113,7 @@ def installed_mb(environment: Path) -> float:
 
 
 def code_lines(script: Path) -> int:
-    """Count the lines a user writes: those with code, but not the embedder's adapter and our frame.
+    """Count the lines of code that a user writes, without the embedder's adapter and our frame.
 
     The adapter stands for the one line by which a user names a model.
     """

@@ -1,4 +1,4 @@
-"""granite-embedding-30m as Citewell runs it, for the embedding interface of a peer."""
+"""The embedder of Citewell for the peers' embedding interfaces."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 BATCH = 16
 ROOM = 8_000
-"""Characters of a batch, padding counted, as in Citewell: no peer pays for another way to batch."""
+"""Characters per batch with padding, the same for all peers."""
 
 
 @cache
@@ -34,7 +34,7 @@ def _opened() -> tuple[Any, Any]:
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """Give a unit vector for each text, in order."""
+    """Return a unit vector for each text, in order."""
     vectors = np.empty((len(texts), 384), np.float32)
     batch: list[int] = []
     for place in sorted(range(len(texts)), key=lambda i: len(texts[i])):

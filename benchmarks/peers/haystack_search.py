@@ -19,7 +19,7 @@ class GraniteDocumentEmbedder:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """Embed what documents say."""
+        """Embed documents."""
         vectors = granite.embed([document.content or "" for document in documents]).tolist()
         pairs = zip(documents, vectors, strict=True)
         return {"documents": [replace(document, embedding=vector) for document, vector in pairs]}
@@ -36,7 +36,7 @@ class GraniteTextEmbedder:
 
 
 def ingest(book: Path, _: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     store = InMemoryDocumentStore(embedding_similarity_function="cosine")
     indexing = Pipeline()
     indexing.add_component("converter", MarkdownToDocument(progress_bar=False))

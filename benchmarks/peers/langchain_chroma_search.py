@@ -23,7 +23,7 @@ class Granite(Embeddings):
 
 
 def ingest(book: Path, store: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     documents = [
         Document(page_content=page.read_text("utf-8"), metadata={"source": page.name})
         for page in sorted(book.glob("*.md"))

@@ -25,7 +25,7 @@ class Granite(BaseEmbedding):
 
 
 def ingest(book: Path, _: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     documents = SimpleDirectoryReader(str(book)).load_data()
     index = VectorStoreIndex.from_documents(documents, embed_model=Granite())
     retriever = index.as_retriever(similarity_top_k=TOP_K)

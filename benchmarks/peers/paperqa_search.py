@@ -24,7 +24,7 @@ class Granite(EmbeddingModel):
 
 
 def ingest(book: Path, _: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     loop = asyncio.Runner()
     settings = Settings()
     settings.parsing.use_doc_details = False

@@ -1,4 +1,4 @@
-"""What the script of every peer shares: it is given a book and questions, and prints figures."""
+"""The common part of the peer scripts: read a book and questions, and print metrics."""
 
 import json
 import resource
@@ -11,18 +11,18 @@ from typing import Any
 TOP_K = 5
 
 Passage = tuple[str, str]
-"""The file a passage is from, and its text."""
+"""A passage's file and text."""
 Search = Callable[[str], list[Passage]]
 Ingest = Callable[[Path, Path], Search]
-"""Reads a folder of Markdown pages, keeps what it likes in another, and gives the search."""
+"""Ingests a folder of Markdown pages, with another folder for storage, and returns the search."""
 
 
 _parts: list[float] = []
-"""The processor time of a part of the search, as often as it was done."""
+"""The CPU times of a part of the search."""
 
 
 def counted(part: Callable[..., Any]) -> Callable[..., Any]:
-    """Count the processor time that a part of the search takes, as a share of the whole."""
+    """Measure the CPU time of a part of the search."""
 
     def timed(*given: Any, **named: Any) -> Any:
         used = cpu_seconds()
@@ -35,13 +35,13 @@ def counted(part: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cpu_seconds() -> float:
-    """Return the processor time of this process, its threads and its finished children."""
+    """Return the CPU time of this process, its threads and its finished children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process has had.
+    """Return the peak memory of this process.
 
     Not by `getrusage`: what it says is inherited, and begins with the peak of whoever started us.
     """
@@ -50,7 +50,7 @@ def peak_mb() -> float:
 
 
 def measure(ingest: Ingest) -> None:
-    """Ingest the book, ask every question, and print the figures as one line of JSON."""
+    """Ingest the book, ask every question, and print the metrics as one line of JSON."""
     book, store, questions = (Path(argument) for argument in sys.argv[1:4])
     asked = json.loads(questions.read_text("utf-8"))
     begun, used = time.perf_counter(), cpu_seconds()

@@ -1,4 +1,4 @@
-"""One book, one embedder, the same questions, through Citewell and its peers, in one run.
+"""Citewell and its peers with the same book, embedder and questions, in one run.
 
     make bench-peers
     make bench-peers PEERS='--pages 40 --only citewell --only txtai'
@@ -34,10 +34,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SET = "openstax-anatomy"
 EMBEDDER = ("onnxruntime==1.31.1", "tokenizers==0.23.3", "numpy==2.4.6")
-"""What the shared embedder needs, at the versions that Citewell is locked to."""
+"""The shared embedder's requirements, in Citewell's locked versions."""
 LONGEST = 3600
 MADE = ".made"
-"""A file that an environment has when it is whole."""
+"""A file that marks a complete environment."""
 QUIET = {
     "ANONYMIZED_TELEMETRY": "False",
     "HAYSTACK_TELEMETRY_ENABLED": "False",
@@ -45,18 +45,18 @@ QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "ORT_DISABLE_TELEMETRY": "1",
 }
-"""No peer calls anyone while it is measured."""
+"""Settings that disable telemetry and downloads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A system, the script that uses it, and what its environment is made of."""
+    """A system, its script and its requirements."""
 
     name: str
     script: str
     packages: tuple[str, ...]
     first: tuple[str, ...] = ()
-    """Installed before the others by pip, which may have a smaller build of them."""
+    """Installed first, because pip may have a smaller build of them."""
 
 
 CITEWELL = Peer("Citewell", "citewell_search.py", ())
@@ -83,7 +83,7 @@ PEERS = (
 
 
 def write_pages(source: Path, out: Path, limit: int | None) -> set[str]:
-    """Write the book, a Markdown file a page, or its first pages; give their names."""
+    """Write the book's pages, or the first ones, as Markdown files; return their names."""
     pages: dict[str, list[dict[str, Any]]] = {}
     for row in rows_of(source / CORPUS):
         pages.setdefault(row["page"], []).append(row)
@@ -101,7 +101,7 @@ def write_pages(source: Path, out: Path, limit: int | None) -> set[str]:
 
 
 def environment(peer: Peer, kept: Path) -> Path:
-    """Return the environment of a peer, made unless an earlier run has made it."""
+    """Return a peer's environment, created on first use."""
     lock = ROOT / "requirements.lock"
     parts = (lock.read_text("utf-8"),) if peer is CITEWELL else (*peer.first, *peer.packages)
     version = hashlib.sha256("\n".join((sys.version, *parts)).encode()).hexdigest()[:12]
@@ -174,7 +174,7 @@ def main(
     prepare: bool,
     environments: Path,
 ) -> None:
-    """Measure Citewell and its peers, and print what each costs and finds."""
+    """Measure Citewell and its peers, and print the results."""
     console = Console(width=140)
     source = shared / "data" / "retrieval" / SET
     if not (source / CORPUS).is_file():

@@ -12,7 +12,7 @@ from txtai.pipeline import Segmentation
 
 
 def ingest(book: Path, _: Path) -> Search:
-    """Ingest the pages, and search them."""
+    """Ingest the pages and return the search."""
     segmentation = Segmentation(sections=True)
     chunks = [
         (f"{page.name}#{number}", chunk)

@@ -1,1 +1,1 @@
-"""Records what the product does, so that a refactoring can prove that it changed nothing."""
+"""Characterization tests: records of the behaviour of the product, compared across versions."""

@@ -1,4 +1,4 @@
-"""`make oracle`: record what the product does, and compare that with what was kept."""
+"""`make oracle`: record the behaviour of the product and compare it with the stored records."""
 
 import argparse
 import json
@@ -18,12 +18,12 @@ from evals.oracle.product import REPOSITORY, Product
 
 FOLDER = REPOSITORY / ".oracle"
 MODEL = {"pad-01", "pad-21", "pad-29", "selection", "hello", "chapters"}
-"""Cases that a language model is asked, too."""
+"""Cases that are also run with a language model."""
 Records = Iterator[tuple[str, Any]]
 
 
 def answers(home: Path) -> Records:
-    """Yield what has to do with answers, on the sample book: one after the other, in this order."""
+    """Yield the records of answers about the sample book, which depend on their order."""
     product, figures = Product(home), {}
     dev, odd = (transcripts.cases_of(path) for path in (transcripts.GOLDEN, transcripts.ODD))
     yield "revisions-sample", records.sample_record(product)
@@ -49,7 +49,7 @@ def answers(home: Path) -> Records:
 
 
 def _with_model(product: Product, cases: list[transcripts.Case], tools: str) -> dict[str, Any]:
-    """Let a language model answer; return the answers, and what it was asked."""
+    """Return the answers of a language model, and the requests that it received."""
     chat, found = transcripts.CONTRACTS["chat"], {}
     settings = {"model": "openai/oracle", "llm__api_key": "none", "llm__tools": tools}
     with (
@@ -64,7 +64,7 @@ def _with_model(product: Product, cases: list[transcripts.Case], tools: str) -> 
 
 
 def _with_keys(product: Product, figures: dict[str, Any]) -> dict[str, Any]:
-    """Ask where a key is needed and answers are remembered."""
+    """Return records of a service with keys and a cache."""
     secret = product.run("keys", "create", "oracle", "--scope", "admin", "--scope", "ask").out
     chat, found = transcripts.CONTRACTS["chat"], {}
     keys = {"none": "", "wrong": "wrong", "right": secret.strip(), "again": secret.strip()}
@@ -79,7 +79,7 @@ def _with_keys(product: Product, figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def others(home: Path) -> Records:
-    """Yield what needs no answers: other books, help, settings and PostgreSQL's schema."""
+    """Yield the other records: books, help texts, settings and PostgreSQL's schema."""
     product = Product(home)
     yield "settings", records.settings_record(product)
     yield from records.help_records(product).items()
@@ -89,7 +89,7 @@ def others(home: Path) -> Records:
 
 
 def write(found: Records, folder: Path) -> None:
-    """Write each record as soon as it is there."""
+    """Write each record when it is complete."""
     for name, record in found:
         text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False)
         (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
@@ -97,7 +97,7 @@ def write(found: Records, folder: Path) -> None:
 
 
 def main() -> int:
-    """Record, compare, and keep if told to."""
+    """Record and compare; store the records with `--keep`."""
     parser = argparse.ArgumentParser(prog="python -m evals.oracle", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="take what is recorded as kept")
     keep = parser.parse_args().keep

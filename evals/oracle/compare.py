@@ -1,4 +1,4 @@
-"""Two folders of records: which differ, where, and in what."""
+"""Comparison of two folders of records."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ ABSENT = "(absent)"
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two JSON values differ, with what each has there."""
+    """Yield the differences of two JSON values, with their paths."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             there = f"{place} › {key}" if place else key
@@ -25,7 +25,7 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any,
 
 
 def _in_lists(old: list[Any], new: list[Any], place: str) -> Iterator[tuple[str, Any, Any]]:
-    """Match what is equal, so that a line more is one difference and not all that follow it."""
+    """Align equal items, so that an inserted one is a single difference."""
     left_texts, right_texts = (
         [json.dumps(one, sort_keys=True) for one in side] for side in (old, new)
     )
@@ -40,7 +40,7 @@ def _in_lists(old: list[Any], new: list[Any], place: str) -> Iterator[tuple[str,
 
 
 def report(kept: Path, new: Path) -> list[str]:
-    """Return lines that say which records differ and show the first differences of each."""
+    """Return the differing records with their first differences, as lines."""
     lines = []
     names = {path.name for folder in (kept, new) for path in folder.glob("*.json")}
     for name in sorted(names):
@@ -66,7 +66,7 @@ def _written(value: Any) -> str:
 
 
 def _around(left: str, right: str) -> tuple[str, str]:
-    """Return both from shortly before they begin to differ."""
+    """Return both texts from shortly before their first difference."""
     equal = next(
         (n for n, pair in enumerate(zip(left, right, strict=False)) if len({*pair}) > 1), 0
     )

@@ -1,4 +1,4 @@
-"""What differs between two runs is replaced by placeholders."""
+"""Replaces values that differ between runs by placeholders."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 DIGITS = 4
-"""To how many digits figures are compared: another order of additions changes the sixteenth."""
+"""Digits to which floats are compared, because the order of additions affects the last."""
 
 # Ids of version 5 are worked out from what they name, and stay.
 _ID = re.compile(
@@ -44,7 +44,7 @@ class Normal:
         return _ID.sub(self._numbered, text)
 
     def console(self, text: str) -> list[str]:
-        """Return the lines of what a command printed, with durations and sizes replaced, too."""
+        """Return the lines of a command's output, with durations and sizes replaced."""
         return [_CONSOLE.sub("<n>", line).rstrip() for line in self.text(text).splitlines()]
 
     def value(self, value: Any, key: str = "") -> Any:
@@ -69,7 +69,7 @@ class Normal:
 
 
 def unwrapped(text: str) -> list[str]:
-    """Return the lines of a help text, each whole: where it wraps depends on the name's length."""
+    """Return the lines of a help text without wrapping, which depends on the length of names."""
     lines: list[str] = []
     listing = False
     for line in text.splitlines():
@@ -85,7 +85,7 @@ def unwrapped(text: str) -> list[str]:
 
 
 def events(text: str) -> list[dict[str, Any]]:
-    """Return server-sent events in order, their data read; comments only keep a line open."""
+    """Return server-sent events with parsed data, without comments."""
     found = []
     for block in re.split(r"\n\n+", text.replace("\r\n", "\n").strip()):
         pairs = (line.partition(":") for line in block.split("\n") if not line.startswith(":"))
@@ -96,7 +96,7 @@ def events(text: str) -> list[dict[str, Any]]:
 
 
 def read(text: str) -> Any:
-    """Return what a text says as JSON, or the text itself."""
+    """Parse a text as JSON; return the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:

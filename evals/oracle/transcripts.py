@@ -1,4 +1,4 @@
-"""What the service says over HTTP and MCP, to the golden questions and to a few odd ones."""
+"""Transcripts of HTTP and MCP conversations with golden and unusual questions."""
 
 import json
 import re
@@ -27,7 +27,7 @@ Send = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A question, what was asked before it, and fields beside it."""
+    """A question, its earlier questions, and further fields."""
 
     id: str
     question: Any
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """Where and how a dialect is asked; `asks` and `continues` are fields, `began` of its reply."""
+    """The endpoint and field names of a contract."""
 
     whole: str
     streamed: str
@@ -46,7 +46,7 @@ class Contract:
     began: str = "session_id"
 
     def body(self, case: Case, thread: str | None) -> dict[str, Any]:
-        """Write a request."""
+        """Return a request body."""
         body = {self.asks: case.question} | ({self.continues: thread} if thread else {})
         if self.asks == "queryText":
             body |= {"timestamp": datetime.now(UTC).isoformat(), "sessionId": "oracle"}
@@ -110,7 +110,7 @@ def said(reply: httpx.Response) -> dict[str, Any]:
 
 
 def ask(client: httpx.Client, contract: Contract, case: Case, path: str) -> dict[str, Any]:
-    """Ask what came before whole, and then the question at `path`, in one conversation."""
+    """Ask the earlier questions and then the question at `path`, in one conversation."""
     thread = None
     for earlier in case.history:
         asked = contract.body(Case(id="", question=earlier), thread)
@@ -120,7 +120,7 @@ def ask(client: httpx.Client, contract: Contract, case: Case, path: str) -> dict
 
 
 def contract_record(client: httpx.Client, contract: Contract, cases: list[Case]) -> dict[str, Any]:
-    """Ask everything of one contract, whole and streamed."""
+    """Ask every question of one contract, with and without streaming."""
     return {
         case.id: {
             path: Normal().record(ask(client, contract, case, path))
@@ -131,7 +131,7 @@ def contract_record(client: httpx.Client, contract: Contract, cases: list[Case])
 
 
 def completions_record(client: httpx.Client, cases: list[Case]) -> dict[str, Any]:
-    """Ask as chat clients do: what came before is sent along."""
+    """Ask through the OpenAI-compatible API, with the earlier messages in the request."""
 
     def asked(case: Case, stream: bool) -> dict[str, Any]:
         messages: list[dict[str, Any]] = []
@@ -148,7 +148,7 @@ def completions_record(client: httpx.Client, cases: list[Case]) -> dict[str, Any
 
 
 def reads_record(client: httpx.Client) -> dict[str, Any]:
-    """Read everything that can be read, after one question and what can be done with its answer."""
+    """Ask a question and read every resource of its answer."""
     found = {"ask": said(client.post("/chat/run", json={"message": "What is SLAM?"}))}
     found["stream"] = said(client.post("/chat/stream", json={"message": "What is a quaternion?"}))
     stream = found["stream"]["body"][0]["data"]["answer_id"]
@@ -180,7 +180,7 @@ def reads_record(client: httpx.Client) -> dict[str, Any]:
 
 
 def mcp_record(send: Send, cases: list[Case]) -> dict[str, Any]:
-    """List the tools and call them; `send` sends one message and returns what comes back."""
+    """List and call the MCP tools; `send` exchanges one message."""
 
     def call(tool: str, **arguments: Any) -> dict[str, Any]:
         return send("tools/call", {"name": tool, "arguments": arguments})
@@ -213,7 +213,7 @@ def mcp_record(send: Send, cases: list[Case]) -> dict[str, Any]:
 
 
 def over_http(client: httpx.Client) -> Send:
-    """Return what sends MCP messages over HTTP."""
+    """Return a function that exchanges MCP messages over HTTP."""
     accept = {"accept": "application/json, text/event-stream"}
 
     def send(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def over_http(client: httpx.Client) -> Send:
 
 
 def stdio_record(product: Product, cases: list[Case]) -> dict[str, Any]:
-    """Do the same over standard input and output."""
+    """Exchange MCP messages over standard input and output."""
     process = product.start(COMMAND, "mcp", settings={}, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
 
     def write(message: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.book import write_book
-from tests.conformance.report import Report, assert_kept_on_purpose
+from tests.conformance.report import Report, assert_documented
 from tests.conformance.serving import Model, Service, command, copied, serving
 from tests.conformance.slow import SLOW, Slow, ask_slowly
 from tests.servers import EmbeddingServer, HashEmbedder
@@ -47,7 +47,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     result = yield
     for mark in pyfuncitem.iter_markers("kept"):
-        assert_kept_on_purpose(mark.args)
+        assert_documented(mark.args)
     return result
 
 
