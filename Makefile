@@ -11,6 +11,8 @@ export CITEWELL_DATA_DIR ?= .citewell
 # Every target that `make help` shows does something, and names no file.
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
+PARALLEL := -n auto --dist loadfile
+
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
@@ -19,10 +21,17 @@ run: $(READY) ## ingest the sample book, serve it, and print the address
 
 test: $(DEV) services ## install what is needed and pass every check and test
 	$(MAKE) --no-print-directory lint type
-	$(BIN)/pytest -q -n auto --dist loadfile
+	$(BIN)/pytest -q $(PARALLEL)
+
+test-all: $(DEV) services ## every test: browser, cluster, builds, killed processes, real local model, the five contracts
+	$(MAKE) --no-print-directory lint type
+	$(BIN)/pytest -q $(PARALLEL) -m ''
+
+smoke: $(DEV) services ## the five contracts over HTTP, and one test of each real part
+	$(BIN)/pytest -q $(PARALLEL) -m 'conformance or smoke'
 
 coverage: $(DEV) services ## every test, with what it leaves untested; tracing takes a third more time
-	$(BIN)/pytest --cov -q
+	$(BIN)/pytest --cov -q -m ''
 
 services: ## install what tests run for real (Redis, Chromium), where apt and root are there
 	@.ci/services
@@ -31,19 +40,19 @@ fuzz: $(DEV) ## look for new cases that break a property
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m hypothesis -p no:cacheprovider
 
 schemathesis: $(DEV) ## ask the service all that its OpenAPI document allows and forbids, thousands of times
-	CITEWELL_SCHEMA_EXAMPLES=$(or $(CITEWELL_SCHEMA_EXAMPLES),60) $(BIN)/pytest -q tests/api/test_openapi.py
+	CITEWELL_SCHEMA_EXAMPLES=$(or $(CITEWELL_SCHEMA_EXAMPLES),60) $(BIN)/pytest -m slow -q tests/api/test_openapi.py
 
 conformance: $(DEV) ## prove every item of the five data models over HTTP, and print which hold
-	$(BIN)/pytest -q -rN --tb=line tests/conformance
+	$(BIN)/pytest -q -rN --tb=line -m conformance
 
 kill: $(DEV) ## kill the server in the middle of 200 streamed answers, on SQLite and on PostgreSQL
-	CITEWELL_KILLED_STREAMS=200 $(BIN)/pytest -s -q -rs tests/storage/test_killed_server.py
+	CITEWELL_KILLED_STREAMS=200 $(BIN)/pytest -m slow -s -q -rs tests/storage/test_killed_server.py
 
 cluster: $(DEV) services ## three Qdrant nodes, PostgreSQL, Redis and several hosts; one of each is killed
 	$(BIN)/pytest -m cluster -q -rs --durations=0
 
 browser: $(DEV) ## drive the chat and open links in Chromium, also on the book that npm builds (or CITEWELL_BUILT_SITE)
-	$(BIN)/pytest -m 'browser or not browser' -s -q -rs tests/browser
+	$(BIN)/pytest -m browser -s -q -rs tests/browser
 
 sites: $(DEV) ## check every address against real builds by Docusaurus, mdBook and Sphinx
 	$(BIN)/pytest -m 'node or not node' -s -q -rs tests/ingest/formats/test_docusaurus_build.py tests/ingest/formats/test_mdbook_build.py \

@@ -1,5 +1,6 @@
 """Every test runs offline, with a clean environment and a data folder of its own."""
 
+import gc
 import os
 import shutil
 import signal
@@ -35,6 +36,29 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "physical-ai"
+
+
+FOLDERS = ("browser", "cluster", "conformance")
+SERVERS = {"qdrant", "qdrant_cluster", "redis_server"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, other servers or a service per test; `make test-all` runs it."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in FOLDERS:
+            item.add_marker(folder)
+        if SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
+# Walking all that was imported, over and over, took a quarter of the time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +121,7 @@ def tiny_copy(tiny_data: Path, tmp_path: Path) -> Path:
     return data
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny(tiny_data: Path) -> Services:
     """The service over the tiny book, on stand-ins."""
     return build_services(tiny_data)
@@ -112,7 +136,7 @@ def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sample(sample_data: Path) -> Services:
     """The real service over the sample book."""
     return wire_services(Settings(data_dir=sample_data))

@@ -15,6 +15,8 @@ from tests.api.live_server import served
 from tests.api.serving import access, new_key, with_settings
 from tests.conftest import SAMPLE
 
+pytestmark = pytest.mark.slow
+
 NODE = "What is a ROS 2 node?"
 
 

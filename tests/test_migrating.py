@@ -14,6 +14,8 @@ from citewell.wiring import wire_services
 from tests.api.live_server import served
 from tests.conftest import SAMPLE
 
+pytestmark = pytest.mark.slow
+
 PAGE = (SAMPLE.parent.parent / "docs" / "migrating-from-agent-builder.md").read_text("utf-8")
 
 

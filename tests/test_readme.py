@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SAMPLE
+
+pytestmark = pytest.mark.slow
 
 ROOT = SAMPLE.parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

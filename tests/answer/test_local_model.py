@@ -18,10 +18,13 @@ from tests.api.sse import parse_sse
 from tests.servers import build_services
 from tests.servers.llama import LlamaServer
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("xllamacpp") is None,
-    reason="NO REAL LANGUAGE MODEL WAS RUN: there is no wheel of xllamacpp for this machine",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("xllamacpp") is None,
+        reason="NO REAL LANGUAGE MODEL WAS RUN: there is no wheel of xllamacpp for this machine",
+    ),
+]
 MODEL = "litellm/openai/smollm2"
 LENS = "A Fresnel lens is a lens made of concentric rings of glass."
 
@@ -53,6 +56,7 @@ async def client(url: str, tiny_copy: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+@pytest.mark.smoke
 async def test_only_what_is_proven_of_it_reaches_the_reader(client: httpx.AsyncClient) -> None:
     events = parse_sse((await client.post("/chat/stream", json=ASKED)).text)
 

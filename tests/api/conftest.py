@@ -8,7 +8,7 @@ from citewell.api.app import create_app
 from citewell.wiring import Services
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 async def client(tiny: Services) -> AsyncIterator[httpx.AsyncClient]:
     """The whole application over the tiny book, asked without a socket."""
     app = create_app(tiny)

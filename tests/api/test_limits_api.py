@@ -214,6 +214,7 @@ async def test_a_question_too_many_at_once_is_asked_to_come_back(services: Servi
     assert (answered.status_code, read.status_code, third.status_code) == (200, 200, 200)
 
 
+@pytest.mark.smoke
 async def test_processes_count_together_over_redis(
     services: Services, redis_server: RedisServer
 ) -> None:

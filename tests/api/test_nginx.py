@@ -5,12 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 
 from citewell.api.app import create_app
 from citewell.wiring import Services
 from tests.api.live_server import ASKED, Gated, numbers, read_some, served
 from tests.api.nginx import nginx_before
 from tests.api.sse import parse_sse
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_stream_cut_in_the_middle_is_resumed_through_nginx_with_gzip(

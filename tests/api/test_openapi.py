@@ -19,6 +19,8 @@ from tests.api.live_server import served
 from tests.api.serving import access, limits, new_key, with_settings
 from tests.servers import build_services
 
+pytestmark = pytest.mark.slow
+
 HOOKS = Path(__file__).with_name("schema_hooks.py")
 EXAMPLES = int(os.environ.get("CITEWELL_SCHEMA_EXAMPLES", "10"))
 SEED = os.environ.get("CITEWELL_SEED", "1")

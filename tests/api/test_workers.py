@@ -16,6 +16,8 @@ from tests.api.live_server import ASKED, Seen, listening, numbers, read_some
 from tests.api.sse import parse_sse
 from tests.servers import HashEmbedder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 BOUND = 60
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, expect
 
 from citewell.settings import Settings
@@ -15,6 +16,7 @@ SAID = "Adaptive Monte Carlo localisation (AMCL) is a particle filter"
 ODOMETRY = "Odometry is the estimation of motion from sensors on the robot itself"
 
 
+@pytest.mark.smoke
 async def test_a_reader_asks_and_every_sentence_comes_with_its_proof(reader: Reader) -> None:
     await reader.look("page")
     await reader.open()

@@ -15,6 +15,8 @@ import pytest
 
 from tests.cli.conftest import Citewell
 
+pytestmark = pytest.mark.slow
+
 PAGES, SECTIONS = 8, 30
 
 

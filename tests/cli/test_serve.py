@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.cli.conftest import Citewell
+
+pytestmark = pytest.mark.slow
 
 BOUND = 120
 ASKED = {"message": "What is AMCL?"}
@@ -34,6 +37,7 @@ def serving(data: Path, *arguments: str) -> Iterator[tuple[str, "subprocess.Pope
             server.kill()
 
 
+@pytest.mark.smoke
 def test_several_workers_serve_one_folder_and_nobody_else_does(
     citewell: Citewell, sample_data: Path
 ) -> None:

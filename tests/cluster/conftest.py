@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from tests.postgres import Postgres
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator["Postgres"]:
     from tests.postgres import running_postgres

@@ -21,6 +21,8 @@ from citewell.wiring import build_keys
 from tests.qdrant_server import running_qdrant
 from tests.servers import write_tiny_book
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FIRST = "What is a Fresnel lens made of?"
 NEXT = "Why is it thinner?"

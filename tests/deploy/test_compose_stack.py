@@ -14,6 +14,8 @@ from tests.qdrant_server import running_qdrant
 from tests.redis_server import RedisServer
 from tests.servers import write_tiny_book
 
+pytestmark = pytest.mark.slow
+
 SECRET = "made-up-for-this-test"
 
 

@@ -80,6 +80,7 @@ def test_a_server_without_books_says_so(server: QdrantServer) -> None:
         push_book(Path("books"), "tiny", server)
 
 
+@pytest.mark.smoke
 def test_readers_keep_a_revision_until_the_next_but_one(
     server: QdrantServer, tmp_path: Path, books: Path
 ) -> None:

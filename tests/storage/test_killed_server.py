@@ -15,10 +15,13 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from citewell.conversation import ANY_OWNER
 from citewell.storage.threads import SqlThreadStore
 from tests.api.sse import parse_sse
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 STREAMS = int(os.environ.get("CITEWELL_KILLED_STREAMS", "24"))
