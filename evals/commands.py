@@ -38,6 +38,7 @@ from evals.injection import (
 from evals.injection import (
     write_book as write_attacked_book,
 )
+from evals.readers import readers
 from evals.reading import Reading, read_book
 from evals.retrieval import (
     CORPUS,
@@ -277,6 +278,7 @@ for one in (
     verification_commands.scripted,
     injection,
     reading,
+    readers,
 ):
     command.add_command(one)
 
