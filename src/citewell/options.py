@@ -207,9 +207,12 @@ class LlmOptions(ModelOptions):
     summarise: bool = False
     """Whether the model chooses the topics in summaries of conversations, instead of Citewell's
     rules; the words are still those of the questions."""
-    second_opinion: bool = False
-    """Whether the model may support claims that the judge would withhold, by naming the sentence
-    that proves them. Shows more claims and makes more errors."""
+    check_claims: bool = True
+    """Whether the model is asked which of its sentences follow from the passages, where Citewell's
+    own judge cannot tell. It has to name the sentences of the book; numbers, names and negations
+    are compared with those."""
+    fallback: bool = True
+    """Whether the book is quoted if no listed model writes anything that can be proven."""
     models: dict[str, ModelOptions] = {}
     """Options of single models of `CITEWELL_MODEL` by name, best declared in `citewell.toml`."""
 
