@@ -142,9 +142,10 @@ class AnswerOptions(BaseModel):
     answerability above 0.7."""
     show_partly: bool = False
     """Whether partly supported claims are shown."""
-    unsupported: Literal["withhold", "mark", "allow"] = "withhold"
-    """What to do with unsupported claims: `withhold` omits them, `mark` shows them with a note in
-    the text, `allow` shows them with their verdict only."""
+    unsupported: Literal["quote", "withhold", "mark", "allow"] = "quote"
+    """What to do with unsupported claims of a language model: `quote` puts the sentence of the book
+    that bears on them in their place, `withhold` omits them, `mark` shows them with a note in the
+    text, `allow` shows them with their verdict only."""
     context_tokens: int = Field(CONTEXT_TOKENS, ge=500, le=1_000_000)
     """Token budget for the passages in the prompt; the best passage is always included."""
     instructions: str = Field("", max_length=8_000)

@@ -16,7 +16,7 @@ from citewell.answer.llm import LlmHelper
 from citewell.answer.models import AnswerModel, ModelChain
 from citewell.answer.prompts import CHECK_CLAIMS
 from citewell.answer.remote_model import Budget, RemoteModel
-from citewell.answer.replies import TRUNCATED_NOTE
+from citewell.answer.replies import QUOTES_NOTE, TRUNCATED_NOTE
 from citewell.answer.run import AnswerRun
 from citewell.answer.session import ThreadSession
 from citewell.answer.verification import VerifiedPieces, Verifiers
@@ -29,6 +29,8 @@ from citewell.telemetry import MODEL_COST_DOLLARS, MODELS, TOKENS
 from citewell.verify.claims import PieceSplitter
 
 LOG = logging.getLogger("citewell.answer")
+MIN_PROVEN_SHARE = 0.5
+"""Share of a language model's claims below which the book is quoted as well."""
 
 
 class AnswerGenerator:
@@ -74,11 +76,27 @@ class AnswerGenerator:
                     return
                 continue
             failure = None
+            if run.has_proven_claim and model.options and run.proven_share < MIN_PROVEN_SHARE:
+                async for event in self._add_quotes(run, context, budget):
+                    yield event
             if run.has_proven_claim or run.declined or context.refusal:
                 break
         run.refusal = context.refusal
         if failure:
             raise failure
+
+    async def _add_quotes(
+        self, run: AnswerRun, context: AgentContext, budget: Budget
+    ) -> VerifiedPieces:
+        """Yield quotes after an answer of which little could be proven."""
+        embedded = next((one for one in self._chain.models if not one.options), None)
+        if embedded is None:
+            return
+        run.add_notice("shortened")
+        yield run.release_own_text(QUOTES_NOTE, lead="\n\n")
+        run.disclaimer = ""
+        async for event in self._generate_verified(run, embedded, context, budget, None):
+            yield event
 
     async def _try_model(
         self,
@@ -144,7 +162,7 @@ class AnswerGenerator:
             if isinstance(sdk_model, EmbeddedModel)
             else PieceSplitter()
         )
-        verifier = self._verifiers.open(run)
+        verifier = self._verifiers.open(run, by_llm=bool(model.options))
         with closing(verifier):
             async with aclosing(deltas):
                 async for delta in deltas:

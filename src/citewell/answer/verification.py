@@ -13,7 +13,6 @@ from functools import partial
 from time import perf_counter
 
 from citewell.answer.claim_check import Check, ClaimChecker
-from citewell.answer.extractive import EMBEDDED_NAME
 from citewell.answer.prompts import NOT_IN_BOOK, PROMPTS
 from citewell.answer.replies import warning
 from citewell.answer.run import AnswerRun
@@ -63,9 +62,8 @@ class Verifiers:
     """Asks a language model about claims that the judge cannot decide."""
     links: DeepLinker
 
-    def open(self, run: AnswerRun) -> "AnswerVerifier":
+    def open(self, run: AnswerRun, *, by_llm: bool) -> "AnswerVerifier":
         """Return the verifier of an answer that begins."""
-        by_llm = run.model != EMBEDDED_NAME
         return AnswerVerifier(run, self, self.checker if by_llm else None, by_llm=by_llm)
 
 
@@ -91,6 +89,8 @@ class AnswerVerifier:
             item = await self._judged(piece)
             if item:
                 self._waiting.append(item)
+            async for event in self._release():
+                yield event
         if len(self._unasked()) >= UNDECIDED_TO_ASK:
             self._ask()
         if self._check and self._check.done():
@@ -207,11 +207,14 @@ class AnswerVerifier:
     def _judge_piece(self, piece: Piece, judge: Judge) -> Claim:
         run = self._run
         link = partial(self._links.link, run.index)
-        released = [*run.claims, *(claim for _, claim in run.pending_headings)]
+        waiting = [item.claim for item in self._waiting if self._may_show(item.claim)]
+        released = [*run.claims, *(claim for _, claim in run.pending_headings), *waiting]
+        previous = next((c for c in reversed(waiting) if c.verdict != "not_a_claim"), None)
+        previous = previous or run.last_claim
         selected = run.selected_passage
         if selected is None:
-            return check_piece(piece, run.evidence, judge, link, run.last_claim, released)
-        claim = check_piece(piece, run.evidence, judge, lambda *_: "", run.last_claim, released)
+            return check_piece(piece, run.evidence, judge, link, previous, released)
+        claim = check_piece(piece, run.evidence, judge, lambda *_: "", previous, released)
         return selected.cite(claim, link)
 
     def _is_injected(self, claim: Claim) -> bool:
@@ -260,7 +263,8 @@ class AnswerVerifier:
     def _quote_instead(self, item: _Item) -> tuple[Piece, Claim] | None:
         """Return the sentence of the book that bears on a rejected claim of a language model."""
         run = self._run
-        if not self._by_llm or item.piece.is_block or run.selected_passage:
+        wanted = self._by_llm and self._options.unsupported == "quote"
+        if not wanted or item.piece.is_block or run.selected_passage:
             return None
         cited = [number - 1 for number in item.piece.cited]
         found = bearing_sentence(item.piece.text, run.evidence, cited, run.index.statistics)
@@ -292,7 +296,7 @@ class AnswerVerifier:
     def _may_show(self, claim: Claim) -> bool:
         proven = claim.verdict in ("supported", "not_a_claim")
         partly = claim.verdict == "partly" and self._options.show_partly
-        return proven or partly or self._options.unsupported != "withhold"
+        return proven or partly or self._options.unsupported in ("mark", "allow")
 
     def _warning(self, piece: Piece, claim: Claim) -> str:
         text = warning(claim.verdict, selected=self._run.selected_passage is not None)
