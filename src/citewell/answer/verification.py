@@ -192,7 +192,9 @@ class AnswerVerifier:
             claim = await asyncio.to_thread(self._judge_piece, piece, self._judge)
             verify_span.set_attribute("verdict", claim.verdict)
         run.verify_ms += 1000 * (perf_counter() - start)
-        item = _Item(piece, claim)
+        how: DecidedBy = "quote" if quoted else "literal" if piece.is_block else "judge"
+        item = _Item(piece, replace(claim, decided_by="" if piece.is_own_text else how))
+        claim = item.claim
         if not quoted and await asyncio.to_thread(self._is_injected, claim):
             item.claim = replace(reject_claim(claim), decided_by="guard", reason="injection")
         elif claim.verdict not in ("supported", "not_a_claim") and not piece.is_block:
@@ -275,7 +277,7 @@ class AnswerVerifier:
             return None
         piece = quote_piece(item.piece, hit, found)
         claim = self._judge_piece(piece, self._judge)
-        if claim.verdict != "supported":
+        if claim.verdict != "supported" or self._is_injected(claim):
             return None
         return piece, replace(claim, decided_by="repair", reason=f"instead of: {item.claim.text}")
 
