@@ -13,7 +13,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.api.middleware.callers import (
-    READER_COOKIE,
     READER_HEADER,
     Caller,
     caller_of,
@@ -22,9 +21,10 @@ from citewell.api.middleware.callers import (
 )
 from citewell.api.middleware.metrics import MetricsMiddleware
 from citewell.api.middleware.requests import (
+    READER_COOKIE,
     BodyLimitMiddleware,
-    KnownMethodsMiddleware,
     RecoveryMiddleware,
+    RequestHeadMiddleware,
     RequestIdMiddleware,
 )
 from citewell.api.problems import error_response
@@ -270,6 +270,6 @@ def install_middleware(app: FastAPI, access: AccessControl, settings: Settings) 
     app.add_middleware(
         KeyOriginCORSMiddleware, cached_keys=access.cached_keys, origins=settings.serve.cors_origins
     )
-    app.add_middleware(KnownMethodsMiddleware)
+    app.add_middleware(RequestHeadMiddleware)
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)
