@@ -31,7 +31,7 @@ class SharedKeyUser:
     """One of several readers who share a key or use none.
 
     They see their own conversations. They may also open by id a conversation that was started
-    without a reader token under a random UUID, since nobody else knows that id.
+    without a reader token under an unguessable id, since nobody else knows that id.
     """
 
     owner: str
@@ -39,12 +39,26 @@ class SharedKeyUser:
     """The prefix of `owner` that all readers of the key have in common."""
 
 
-_UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
+_RANDOM = re.compile(r"(?:[a-z]+_)?([\w-]{16,})", re.ASCII)
+_SWITCH = re.compile(r"(?<=[a-zA-Z])\d|(?<=\d)[a-zA-Z]|(?<=[a-z])[A-Z]")
+MIN_SWITCHES, MIN_DISTINCT = 4, 8
 
 
 def is_unguessable(thread_id: str) -> bool:
-    """Return whether an id is a UUID of version 4, which has 122 random bits."""
-    return bool(_UUID4.fullmatch(thread_id))
+    """Return whether an id is random: a UUID of version 4 or 7, or as mixed as random text.
+
+    Such text has at least 16 characters after a prefix such as `thread_`. It changes between
+    letters and digits or to capitals more often than words, dates and counters do.
+    """
+    if uuid := _UUID.fullmatch(thread_id):
+        return uuid[1] in "47"
+    match = _RANDOM.fullmatch(thread_id)
+    return (
+        match is not None
+        and len(_SWITCH.findall(match[1])) >= MIN_SWITCHES
+        and len(set(match[1])) >= MIN_DISTINCT
+    )
 
 
 Caller = str | None | OwnerScope | SharedKeyUser
@@ -138,6 +152,8 @@ class ThreadStart:
     """When the question arrived; by default the timestamp of its message."""
     opens_by_id: bool = False
     """Whether all readers of the same key can open it by its id alone."""
+    alias: str | None = None
+    """Another id of the client, by which it is found, too."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Client data to store with the conversation."""
 

@@ -32,8 +32,10 @@ guard, the language model; or it was repaired."""
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
 Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete", "shortened"]
 """A problem that occurred while an answer was produced."""
-SELECTION_LENGTH = (1, 16_000)
-"""Minimum and maximum length of a selection in characters, at most about 4,000 tokens."""
+TOC_MODEL_NAME, NO_MODEL_NAME = "contents", "no model"
+"""Stand in for the model name in answers from the table of contents, and where models are down."""
+SELECTION_LENGTH = (1, 64_000)
+"""Minimum and maximum length of a selection in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,8 +427,13 @@ class Answer:
     """Problems that occurred while it was produced."""
     cache_age: float | None = None
     """The age in seconds of an answer from the cache."""
-    context_given: bool = False
-    """Whether the model received passages, whatever verification made of its answer."""
+    passages_given: int = 0
+    """How many passages the model received, whatever verification made of its answer."""
+
+    @property
+    def context_given(self) -> bool:
+        """Whether the model received passages."""
+        return self.passages_given > 0
 
     @property
     def mode(self) -> ContextMode:

@@ -401,7 +401,7 @@ class LimitOptions(BaseModel):
     per_key: str = Field("100/minute", pattern=RATE)
     """Requests per secret key."""
     per_session: str = Field("10/minute", pattern=RATE)
-    """Requests per conversation."""
+    """Requests per session of the `assistant` contract."""
     per_ip: str = Field("100/hour", pattern=RATE)
     """Requests without a secret key per IP address (for IPv6, per /64 network)."""
     wrong_keys: str = Field("100/hour", pattern=RATE)

@@ -160,6 +160,10 @@ class ThreadStore(Protocol):
         """Return the thread in which to continue: a new one if the given one has ended."""
         ...
 
+    async def find_by_alias(self, alias: str, *, owner: Caller, contract: str) -> str | None:
+        """Return the id of the latest thread with that other id, if the caller may open it."""
+        ...
+
     async def load(
         self,
         thread_id: str,

@@ -56,7 +56,7 @@ class ServeOptions(BaseModel):
     """Worker processes, which share the index, the conversations and the running streams."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service from a browser; none by default."""
-    max_body_bytes: int = Field(64_000, ge=1_000)
+    max_body_bytes: int = Field(512_000, ge=1_000)
     """Maximum size of a request body."""
 
 

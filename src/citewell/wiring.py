@@ -406,7 +406,7 @@ def build_keys(settings: Settings) -> "SqlKeyStore":
     """Return the key store, without connecting."""
     from citewell.storage.keys import SqlKeyStore
 
-    return SqlKeyStore(_database(settings))
+    return SqlKeyStore(_database(settings), settings.data_dir / "keys-were-created")
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,8 @@ async def test_an_answer_without_a_proven_claim_is_a_refusal(tiny_data: Path, te
     answer = await answer_with(tiny_data, text)
 
     assert answer.status == "no_direct_answer"
-    assert answer.text.startswith("I couldn't find a direct answer in the book.")
+    found_nothing = answer.text.startswith("I couldn't find a direct answer in the book.")
+    assert found_nothing is not bool(answer.withheld)
     assert "The lens › What a Fresnel lens is" in answer.text
     assert answer.confidence == score_confidence(
         (), top_k=5, answerability=answer.confidence.answerability

@@ -5,12 +5,13 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from citewell.answer.no_context import NoContextAnswerer
-from citewell.domain import Question
-from citewell.errors import CitewellError, EmbedderUnreachable, ModelTimedOut
-from citewell.events import Event, Retrieved, Started
+from citewell.domain import Claim, Question
+from citewell.errors import CitewellError, EmbedderUnreachable, ModelTimedOut, StoreUnavailable
+from citewell.events import Event, Sentence, Started
 from citewell.wiring import Services
-from tests.verify.samples import SURE
 
+CLAIM = Claim(text="So.", start=0, end=3, verdict="supported", probability=1.0)
+BEGUN = Sentence("So.", CLAIM)
 QUESTION = Question(text="Why?", contract="workflow")
 
 
@@ -30,12 +31,13 @@ class Breaks:
 @pytest.mark.parametrize(
     "answerer",
     [
-        Breaks(EmbedderUnreachable("gone"), Started("t", "a"), Retrieved("Why?", (), SURE)),
-        Breaks(ModelTimedOut("slow")),
+        Breaks(EmbedderUnreachable("gone"), Started("t", "a"), BEGUN),
+        Breaks(ModelTimedOut("slow"), Started("t", "a"), BEGUN),
+        Breaks(StoreUnavailable("gone")),
     ],
-    ids=["the answer had begun", "not the book but the model"],
+    ids=["the answer had begun", "the model had begun", "neither the book nor the model"],
 )
-async def test_what_is_no_lack_of_the_book_or_comes_too_late_stays_an_error(
+async def test_what_is_no_lack_of_book_and_model_or_comes_too_late_stays_an_error(
     tiny: Services, answerer: Breaks
 ) -> None:
     events = NoContextAnswerer(answerer, tiny.threads, rag=True).answer(QUESTION)

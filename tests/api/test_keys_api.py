@@ -38,15 +38,60 @@ async def test_a_service_on_loopback_without_keys_lets_its_operator_do_everythin
     assert "ratelimit-limit" not in asked.headers
 
 
-async def test_what_a_proxy_passes_on_is_not_the_operator(services: Services) -> None:
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via"),
+        *("X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "X-Scheme", "X-Original-URL"),
+        *("X-Azure-ClientIP", "X-ProxyUser-Ip", "X-Varnish", "X-Cloud-Trace-Context"),
+        *("Tailscale-User-Login", "A-Header-Of-A-Proxy-To-Come"),
+    ],
+)
+async def test_what_a_proxy_passes_on_is_not_the_operator(services: Services, header: str) -> None:
     async with serving(services) as client:
-        for header in (
-            *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via"),
-            *("X-Real-IP", "CF-Connecting-IP", "True-Client-IP"),
-        ):
-            reply = await client.get("/threads", headers={header: "203.0.113.9"})
+        reply = await client.get("/threads", headers={header: "203.0.113.9"})
 
-            assert reply.status_code == 401
+    assert reply.status_code == 401
+    assert header.lower() in reply.json()["detail"]
+
+
+async def test_headers_of_browsers_libraries_and_chat_programs_are_the_operators(
+    services: Services,
+) -> None:
+    sent = {
+        "Accept-Language": "en",
+        "Cache-Control": "no-cache",
+        "DNT": "1",
+        "Pragma": "no-cache",
+        "Sec-Fetch-Site": "same-origin",
+        "Sec-GPC": "1",
+        "Upgrade-Insecure-Requests": "1",
+        "Referer": "http://localhost/",
+        "Priority": "u=1",
+        "If-None-Match": "x",
+        "TE": "trailers",
+        "Last-Event-ID": "1",
+        "X-Requested-With": "XMLHttpRequest",
+        "X-Request-ID": "mine",
+        "X-Stainless-Lang": "python",
+        "OpenAI-Organization": "me",
+        "Authorization": "Bearer x",
+        "HTTP-Referer": "http://app",
+        "X-Title": "App",
+        "Mcp-Protocol-Version": "2025-06-18",
+    }
+    async with serving(services) as client:
+        assert (await client.get("/threads", headers=sent)).status_code == 200
+
+
+async def test_losing_the_database_of_the_keys_opens_nothing(services: Services) -> None:
+    await new_key(services, "admin")
+    for file in services.settings.data_dir.glob("threads.db*"):
+        file.unlink()
+    async with serving(services) as client:
+        found = [await client.get(path) for path in ("/answers", "/metrics", "/threads")]
+
+    assert [reply.status_code for reply in found] == [401] * 3
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "LocalHost", "127.9.9.9"])

@@ -73,10 +73,10 @@ async def test_a_conversation_has_so_many_requests_whether_in_the_body_or_the_pa
     secret, session = await new_key(services), str(uuid4())
     async with serving(services, **limits(per_session="2/hour")) as client:
         body = {**ASKED, "session_id": session}
-        asked = await client.post("/chat/run", json=body, headers=bearer(secret))
-        read = await client.get(f"/threads/{session}", headers=bearer(secret))
-        streamed = await client.post("/chat/stream", json=body, headers=bearer(secret))
-        elsewhere = await client.post("/chat/run", json=ASKED, headers=bearer(secret))
+        asked = await client.post("/assistant/chat", json=body, headers=bearer(secret))
+        read = await client.get(f"/assistant/sessions/{session}", headers=bearer(secret))
+        streamed = await client.post("/assistant/chat/stream", json=body, headers=bearer(secret))
+        elsewhere = await client.post("/assistant/chat", json=ASKED, headers=bearer(secret))
 
     assert (asked.status_code, read.status_code, elsewhere.status_code) == (200, 200, 200)
     assert (asked.headers["ratelimit-limit"], asked.headers["ratelimit-remaining"]) == ("2", "1")
@@ -91,8 +91,8 @@ async def test_nobody_uses_up_what_another_has_in_a_conversation_of_the_same_nam
     mine, others = await new_key(services), await new_key(services)
     body = {**ASKED, "session_id": str(uuid4())}
     async with serving(services, **limits(per_session="1/hour")) as client:
-        first = await client.post("/chat/run", json=body, headers=bearer(others))
-        second = await client.post("/chat/run", json=body, headers=bearer(mine))
+        first = await client.post("/assistant/chat", json=body, headers=bearer(others))
+        second = await client.post("/assistant/chat", json=body, headers=bearer(mine))
 
     assert first.status_code == 200
     assert second.status_code == 404, "not 429: it is another's, and so unknown"

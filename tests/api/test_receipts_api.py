@@ -207,7 +207,7 @@ async def test_a_selection_without_the_answer_offers_the_whole_book(
     assert whole["should_answer"] is True
 
 
-@pytest.mark.parametrize("context", [None, "", " " * 20, "x" * 16_001])
+@pytest.mark.parametrize("context", [None, "", " " * 20, "x" * 64_001])
 async def test_the_mode_requires_a_selection_of_the_right_length(
     client: httpx.AsyncClient, context: str | None
 ) -> None:

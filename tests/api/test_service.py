@@ -122,7 +122,7 @@ async def test_what_is_not_json_is_refused(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_body_over_the_limit_is_refused_unread(client: httpx.AsyncClient) -> None:
-    reply = await client.post("/chat/run", content=b"x" * 64_001)
+    reply = await client.post("/chat/run", content=b"x" * 512_001)
 
     assert reply.status_code == 413
     assert reply.json()["code"] == "BodyTooLarge"

@@ -164,7 +164,7 @@ async def test_limits_are_counted_for_all_workers_together(
 ) -> None:
     hosts.ingest(tiny_book, "ingest")
     key, secret = make_key("reader", scopes=frozenset({"ask"}), created_at=datetime.now(UTC))
-    await SqlKeyStore(hosts.database).add(key)
+    await SqlKeyStore(hosts.database, Path(os.devnull)).add(key)
     limit = {"CITEWELL_LIMITS__PER_KEY": "10/hour"}
     workers = [hosts.start("a", **limit), hosts.start("a", **limit), hosts.start("b", **limit)]
     headers = {"authorization": f"Bearer {secret}"}

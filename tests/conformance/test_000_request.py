@@ -121,10 +121,10 @@ def test_own_text_is_no_source_while_the_book_is_searched(main: Service) -> None
     assert "zorblatt" not in str(answer)
 
 
-@item("000.12", "user_context has 1 to 16,000 characters, and any number where it is not used")
+@item("000.12", "user_context has 1 to 64,000 characters, and any number where it is not used")
 @kept("user_context")
 def test_own_text_may_be_short_or_long(main: Service) -> None:
-    long = "The lamp is red. " + "It stands on the table. " * 660
+    long = "The lamp is red. " + "It stands on the table. " * 2_600
     for own in ("Red.", long):
         assert main.ask(ASK, {**OWN, "user_context": own})["response_text"]
     assert main.ask(ASK, asked(user_context=long * 2))["response_text"]

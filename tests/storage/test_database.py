@@ -113,7 +113,7 @@ async def test_a_revoked_key_is_written_through(
         lasting.append(durable)
         return write_transaction(self, durable=durable)
 
-    store = SqlKeyStore(f"sqlite:///{tmp_path / 'threads.db'}")
+    store = SqlKeyStore(f"sqlite:///{tmp_path / 'threads.db'}", tmp_path / "marker")
     key, _ = make_key("old", scopes=frozenset({"ask"}), created_at=datetime.now(UTC))
     await store.add(key)
     monkeypatch.setattr(Database, "write_transaction", noted)

@@ -143,7 +143,7 @@ async def test_a_database_from_before_migrations_is_taken_over(url: str) -> None
 
 @pytest.mark.parametrize("before", ["0002", None], ids=["beside conversations", "by themselves"])
 async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_over(
-    url: str, before: str | None
+    url: str, before: str | None, tmp_path: Path
 ) -> None:
     store = SqlThreadStore(url)
     if before:
@@ -151,7 +151,7 @@ async def test_keys_and_streams_that_were_made_without_a_migration_are_taken_ove
             await connection.run_sync(migrations(before))
     await run(store, *_statements(store, BESIDE_0002))
 
-    keys, journal = SqlKeyStore(url), StreamLog(url)
+    keys, journal = SqlKeyStore(url, tmp_path / "marker"), StreamLog(url)
     (key,) = await keys.all()
     await journal.open()
     kept, frames = await journal.find("s1"), await journal.read("s1", 0)

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import log2
 from uuid import UUID, uuid5
 
@@ -29,6 +30,9 @@ from citewell.text.plain_text import replace_lone_surrogates
 from citewell.text.terms import terms, words
 from citewell.verify.confidence import score_confidence
 from citewell.verify.grounding import LinkBuilder
+
+SECTION_CHARS, SECTIONS_READ = 4_000, 4
+"""Of a long selection, so many sections in a row are read: about 4,000 tokens."""
 
 
 def apply_target_risk(
@@ -157,19 +161,36 @@ class SelectedPassage:
         )
 
 
-async def locate_selection(text: str, index: Index, embedder: Embedder) -> SelectedPassage:
-    """Turn a selection into a passage, and locate it in the book.
+def part_to_read(text: str, question: str) -> str:
+    """Return the part of a long selection that shares most words with the question."""
+    if len(text) <= SECTIONS_READ * SECTION_CHARS:
+        return text
+    cuts = [0]
+    while len(text) - cuts[-1] > SECTION_CHARS:
+        start, end = cuts[-1] + 3 * SECTION_CHARS // 4, cuts[-1] + SECTION_CHARS
+        found = max(text.rfind("\n", start, end), text.rfind(". ", start, end))
+        cuts.append(found + 1 if found > 0 else end)
+    wanted = set(terms(question))
+    known = [wanted & set(terms(text[start:end])) for start, end in pairwise([*cuts, len(text)])]
+    firsts = range(max(1, len(cuts) - SECTIONS_READ + 1))
+    best = max(firsts, key=lambda first: len(set().union(*known[first : first + SECTIONS_READ])))
+    return text[cuts[best] : [*cuts, len(text)][min(best + SECTIONS_READ, len(cuts))]]
+
+
+async def locate_selection(
+    selected: str, index: Index, embedder: Embedder, question: str = ""
+) -> SelectedPassage:
+    """Turn a selection, or the part of it about the question, into a passage in the book.
 
     Raises:
         BadRequest: the selection is too short or too long.
     """
     shortest, longest = SELECTION_LENGTH
-    if not shortest <= len(text.strip()) <= longest:
+    if not shortest <= len(selected.strip()) <= longest:
         raise BadRequest(f"A selection has {shortest} to {longest:,} characters.")
 
-    text = replace_lone_surrogates(text)
-
     def find() -> SelectedPassage:
+        text = part_to_read(replace_lone_surrogates(selected), question)
         located = locate(index, text, embedder.embed_query(text[:LOCATE_PREFIX_CHARS]))
         return SelectedPassage(_chunk(text, index.book, embedder), located)
 

@@ -265,12 +265,10 @@ def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[Piece]:
 
 def quote_beginning(ranked: Sequence[Evidence]) -> list[Piece]:
     """Return the beginning of a passage, or all of a short one."""
-    sentences = sorted(
-        (one for one in ranked if not is_injected_instruction(one.text)),
-        key=lambda one: one.position,
-    )
     selected: list[Evidence] = []
-    for one in sentences:
+    for one in sorted(ranked, key=lambda one: one.position):
+        if is_injected_instruction(one.text):
+            continue
         if (
             selected
             and sum(len(other.text) for other in selected) + len(one.text) > _BEGINNING_CHARS

@@ -1,4 +1,4 @@
-"""Replies of workflows that have no access to the book."""
+"""Replies of workflows whose book or model is unavailable."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from citewell.answer.record import answer_record, store_answer
 from citewell.conversation import AnswerEntry
-from citewell.domain import Answer, Claim, Question
-from citewell.errors import EmbedderUnavailable, SearchIndexError
+from citewell.domain import NO_MODEL_NAME, Answer, Claim, Hit, Question
+from citewell.errors import EmbedderUnavailable, ModelError, SearchIndexError
 from citewell.events import Done, Event, Retrieved, Sentence, Started
 from citewell.ports import Answerer, ThreadStore
 from citewell.verify.confidence import score_confidence
@@ -23,10 +23,14 @@ RAG_UNAVAILABLE = (
     "Book context is unavailable: the book cannot be searched right now, so nothing can be "
     "answered from it. Please ask again in a few minutes; this conversation keeps your question."
 )
+MODEL_UNAVAILABLE = (
+    "The language model cannot be used right now, so nothing was answered. Please ask again in a "
+    "few minutes; this conversation keeps your question."
+)
 
 
 class NoContextAnswerer:
-    """Turns an unavailable book into a reply instead of an error."""
+    """Turns an unavailable book or model into a reply instead of an error."""
 
     def __init__(self, answerer: Answerer, threads: ThreadStore, *, rag: bool) -> None:
         """Delegate to `answerer`, unless `rag` is off."""
@@ -35,34 +39,39 @@ class NoContextAnswerer:
         self._rag = rag
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer, or reply that book context is unavailable."""
-        last: Event | None = None
+        """Answer, or reply that the book or the model is unavailable."""
+        last, started, hits = None, None, None
+        text, model = (RAG_UNAVAILABLE if self._rag else RAG_DISABLED), NO_CONTEXT_MODEL_NAME
         if self._rag:
             try:
                 async with aclosing(self._answerer.answer(question)) as events:
                     async for event in events:
                         last = event
+                        started = event if isinstance(event, Started) else started
+                        hits = event.hits if isinstance(event, Retrieved) else hits
                         yield event
-            except (SearchIndexError, EmbedderUnavailable):
+            except (SearchIndexError, EmbedderUnavailable, ModelError) as error:
                 # A partial answer cannot be retracted.
-                if last is not None and not isinstance(last, Started):
+                if isinstance(last, Sentence):
                     raise
+                if isinstance(error, ModelError):
+                    text, model = MODEL_UNAVAILABLE, NO_MODEL_NAME
             else:
                 return
-        started = last if isinstance(last, Started) else None
-        async with aclosing(self._answer_without_book(question, started)) as events:
-            async for event in events:
-                yield event
-
-    async def _answer_without_book(
-        self, question: Question, started: Started | None
-    ) -> AsyncGenerator[Event, None]:
-        received_at = question.received_at or datetime.now(UTC)
         if started is None:
             started = Started(question.thread_id or str(uuid4()), str(uuid4()))
             yield started
-        answer = _reply(question, started, RAG_UNAVAILABLE if self._rag else RAG_DISABLED)
-        yield Retrieved(question.text, (), answer.confidence, question=question.text)
+        answer = _reply(question, started, text, model, hits or ())
+        async with aclosing(self._reply_and_store(question, answer, hits is None)) as events:
+            async for event in events:
+                yield event
+
+    async def _reply_and_store(
+        self, question: Question, answer: Answer, announce: bool
+    ) -> AsyncGenerator[Event, None]:
+        received_at = question.received_at or datetime.now(UTC)
+        if announce:
+            yield Retrieved(question.text, (), answer.confidence, question=question.text)
         for claim in answer.claims:
             yield Sentence(claim.text, claim)
         async with (
@@ -75,7 +84,9 @@ class NoContextAnswerer:
         await self._threads.mark_delivered(answer.id)
 
 
-def _reply(question: Question, started: Started, text: str) -> Answer:
+def _reply(
+    question: Question, started: Started, text: str, model: str, hits: tuple[Hit, ...]
+) -> Answer:
     claim = Claim(text=text, start=0, end=len(text), verdict="not_a_claim", probability=1.0)
     return Answer(
         id=started.answer_id,
@@ -88,10 +99,11 @@ def _reply(question: Question, started: Started, text: str) -> Answer:
         text=text,
         claims=(claim,),
         withheld=(),
-        hits=(),
+        hits=hits,
         confidence=score_confidence((), top_k=question.top_k, answerability=0.0),
-        model=NO_CONTEXT_MODEL_NAME,
+        model=model,
         created_at=datetime.now(UTC),
+        passages_given=len(hits) if model == NO_MODEL_NAME else 0,
     )
 
 

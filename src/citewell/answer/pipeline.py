@@ -29,7 +29,6 @@ from citewell.answer.record import (
 )
 from citewell.answer.replies import (
     SMALL_TALK_MODEL_NAME,
-    TOC_MODEL_NAME,
     Statement,
     answer_from_toc,
     disclaimer,
@@ -44,7 +43,7 @@ from citewell.answer.session import (
     exchanges_from_history,
 )
 from citewell.conversation import retention_policy_for
-from citewell.domain import Answer, Confidence, Hit, Question
+from citewell.domain import TOC_MODEL_NAME, Answer, Confidence, Hit, Question
 from citewell.errors import StoreUnavailable
 from citewell.events import Done, Event, Retrieved, Sentence, Started, Withheld
 from citewell.options import AnswerOptions
@@ -68,6 +67,8 @@ from citewell.verify.safety import is_injected_instruction, reject_claim
 
 MAX_PASSAGES = 20
 """Maximum passages per answer, including those the model retrieves with its tools."""
+MAX_OPENED = 3 * MAX_PASSAGES
+"""Maximum passages for an answer from the table of contents, which cites one for each line."""
 HISTORY_MESSAGES = 6
 """Earlier messages a follow-up can refer to, unless its contract sets another window."""
 
@@ -130,6 +131,9 @@ class Pipeline:
                 answering = bool(run.evidence) and not run.refusal
                 retrieved = _retrieved_event(run, confidence, will_answer=answering)
                 run.context_given = answering and bool(retrieved.hits)
+                # Contracts limit the passages of one event.
+                for end in range(MAX_PASSAGES, len(retrieved.hits), MAX_PASSAGES):
+                    yield replace(retrieved, hits=retrieved.hits[:end])
                 yield retrieved
 
                 for statement in statements:
@@ -199,7 +203,7 @@ class Pipeline:
             return reply_to_small_talk(analyzed.small_talk_kind, index.title, index.contents)
         if reply := unsupported_reply(analyzed.text, index.contents):
             run.standalone_question, run.refusal = analyzed.text, reply.text
-            self._add_evidence(run, reply.chunk_ids)
+            self._add_evidence(run, reply.chunk_ids, limit=run.question.top_k)
             return []
         for text in dict.fromkeys((analyzed.text, standalone_question(analyzed.text, history))):
             toc_question = parse_toc_question(text, f"{index.title} {index.book}", index.contents)
@@ -207,13 +211,14 @@ class Pipeline:
                 run.standalone_question, run.model = text, TOC_MODEL_NAME
                 statements = answer_from_toc(toc_question, index.contents)
                 headings = [heading for one in statements for heading in one.headings]
-                self._add_evidence(run, [first_chunk(heading) for heading in headings])
+                chunk_ids = [first_chunk(heading) for heading in headings]
+                self._add_evidence(run, chunk_ids, limit=MAX_OPENED)
                 return statements
         return []
 
-    def _add_evidence(self, run: AnswerRun, chunk_ids: Sequence[str]) -> None:
-        """Add passages by id, at most `top_k` of them."""
-        ids = list(dict.fromkeys(chunk_ids))[: run.question.top_k]
+    def _add_evidence(self, run: AnswerRun, chunk_ids: Sequence[str], *, limit: int) -> None:
+        """Add passages by id, at most `limit` of them."""
+        ids = list(dict.fromkeys(chunk_ids))[:limit]
         run.evidence += self._searcher.score_chunks(run.index, run.standalone_question, ids)
 
     def _cite_titles(self, run: AnswerRun, statement: Statement) -> Sentence | Withheld:
@@ -224,7 +229,7 @@ class Pipeline:
         if any(is_injected_instruction(one.title) for one in statement.headings):
             return run.withhold(reject_claim(claim))
         if not quoted:
-            # Titles beyond the first `top_k` have no passage to cite.
+            # Titles beyond the first passages have none to cite.
             return run.release_own_text(statement.text, statement.lead if headings else "")
         if not claim.citations:
             return run.withhold(reject_claim(claim))
@@ -254,7 +259,9 @@ class Pipeline:
         """Make the reader's selection the only evidence, without search or history."""
         start = perf_counter()
         run.standalone_question = run.question.text
-        run.selected_passage = await locate_selection(text, run.index, self._searcher.embedder)
+        run.selected_passage = await locate_selection(
+            text, run.index, self._searcher.embedder, run.standalone_question
+        )
         run.about_whole_selection = asks_about_whole(run.standalone_question)
         result = await score_selection(
             self._searcher, run.index, run.selected_passage.chunk, run.standalone_question

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from citewell.answer.prompts import VERSION
-from citewell.answer.replies import SMALL_TALK_MODEL_NAME, TOC_MODEL_NAME
+from citewell.answer.replies import SMALL_TALK_MODEL_NAME
 from citewell.answer.run import AnswerRun
 from citewell.conversation import Message, ThreadStart
 from citewell.domain import (
     DEFAULT_MIN_ANSWERABILITY,
+    TOC_MODEL_NAME,
     Answer,
     AnswerState,
     AnswerStatus,
@@ -343,7 +344,7 @@ async def store_answer(
         content=answer.text,
         created_at=answer.created_at,
         confidence=answer.confidence.average_similarity,
-        record=record,
+        record={**record, "received_at": received_at.isoformat()},
     )
     await threads.append(
         answer,
@@ -351,7 +352,10 @@ async def store_answer(
         owner=question.owner,
         contract=question.contract,
         start=ThreadStart(
-            at=received_at, opens_by_id=question.opens_by_id, metadata=question.metadata
+            at=received_at,
+            opens_by_id=question.opens_by_id,
+            alias=question.contract_data.get("thread_id"),
+            metadata=question.metadata,
         ),
     )
 

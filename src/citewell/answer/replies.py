@@ -23,8 +23,6 @@ from citewell.text.terms import terms, words
 from citewell.verify.confidence import MEDIUM_AVERAGE_SIMILARITY
 from citewell.verify.safety import is_injected_instruction
 
-TOC_MODEL_NAME = "contents"
-"""Stands in for the model name in answers from the table of contents."""
 MAX_LINES = 60
 """Maximum number of headings in an answer."""
 
@@ -209,7 +207,8 @@ _WARNINGS: dict[VerdictKind, str] = {
 }
 NOT_FOUND = "I couldn't find that in the book."
 NO_DIRECT_ANSWER = "I couldn't find a direct answer in the book."
-REFUSALS = (NOT_FOUND, NO_DIRECT_ANSWER)
+NOT_PROVEN = "The book doesn't clearly prove what I wrote about this, so I don't show it."
+REFUSALS = (NOT_FOUND, NO_DIRECT_ANSWER, NOT_PROVEN)
 """First sentences of the refusals after a search."""
 PARTIAL_ANSWER_NOTE = "The book covers this only partly. Here's the closest it gets."
 PARTIAL_SELECTION_NOTE = "The selected text covers this only partly. Here's the closest it gets."
@@ -277,11 +276,12 @@ def unmentioned(question: str, known: Container[str]) -> list[str]:
     return list(dict.fromkeys(" ".join(run) for run in runs if run))
 
 
-def closest_section_reply(nearest: Sequence[Hit]) -> str:
-    """Return a refusal that names the closest section."""
+def closest_section_reply(nearest: Sequence[Hit], *, withheld: bool = False) -> str:
+    """Return a refusal that names the closest section, if sentences were `withheld` or not."""
+    reason = NOT_PROVEN if withheld else NO_DIRECT_ANSWER
     names = (section_name(hit.chunk) for hit in nearest)
     name = next((name for name in names if not is_injected_instruction(name)), "")
-    return f"{NO_DIRECT_ANSWER} The closest section is “{name}”." if name else NO_DIRECT_ANSWER
+    return f"{reason} The closest section is “{name}”." if name else reason
 
 
 def quote_question(question: str) -> str:

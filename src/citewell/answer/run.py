@@ -8,7 +8,6 @@ from time import perf_counter
 from citewell.answer.context import SelectedPassage, missing_terms, score_passages
 from citewell.answer.replies import (
     SMALL_TALK_MODEL_NAME,
-    TOC_MODEL_NAME,
     closest_section_reply,
     is_off_subject,
     not_found_reply,
@@ -17,6 +16,7 @@ from citewell.answer.replies import (
 from citewell.conversation import AnswerEntry
 from citewell.domain import (
     PROVEN_VERDICTS,
+    TOC_MODEL_NAME,
     Answer,
     AnswerStatus,
     Claim,
@@ -187,9 +187,8 @@ class AnswerRun:
         The similarity threshold does not apply to passages chosen by name rather than by search.
         """
         all_count = self.model == TOC_MODEL_NAME or self.about_whole_selection
-        used = [
-            hit for hit in self.evidence if all_count or hit.similarity >= self.question.threshold
-        ]
+        opened = self.evidence[: self.question.top_k if self.model == TOC_MODEL_NAME else None]
+        used = [hit for hit in opened if all_count or hit.similarity >= self.question.threshold]
         return score_passages(used, self.question, self.answerability)
 
     def build_answer(self) -> Answer:
@@ -236,7 +235,7 @@ class AnswerRun:
             tokens_written=self.tokens_written,
             dollars=self.dollars,
             notices=self.notices,
-            context_given=self.context_given,
+            passages_given=len(self.evidence) if self.context_given else 0,
         )
 
     def _status(self, *, answered: bool) -> AnswerStatus:
@@ -265,7 +264,7 @@ class AnswerRun:
                 self.index.statistics.frequency,
                 filtered=bool(self.question.filters),
             )
-        return closest_section_reply(self.search_hits or ())
+        return closest_section_reply(self.search_hits or (), withheld=bool(self.withheld))
 
     def _missing_terms(self) -> tuple[str, ...]:
         if self.selected_passage is None:

@@ -130,7 +130,7 @@ def _error_responses(
     }
 
 
-OPENAI_ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 502, 503, 504)
+OPENAI_ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 414, 415, 429, 431, 500, 502, 503, 504)
 PROBLEM_RESPONSES = _error_responses(
     sorted((*OPENAI_ERROR_STATUSES, 422)), "Problem", "application/problem+json"
 )

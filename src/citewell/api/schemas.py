@@ -31,9 +31,11 @@ from pydantic_core import CoreSchema
 
 from citewell.domain import (
     SELECTION_LENGTH,
+    TOC_MODEL_NAME,
     AllowedValues,
     Answer,
     Chunk,
+    Claim,
     ContextMode,
     Filters,
     Prefix,
@@ -410,13 +412,19 @@ def truncate(text: str, limit: int) -> str:
 
 def not_fully_supported(answer: Answer) -> tuple[str, ...]:
     """Return the claims, shown or withheld, that the source does not fully support."""
-    partly = (claim for claim in answer.claims if claim.verdict == "partly")
-    return tuple(dict.fromkeys(claim.text for claim in (*partly, *answer.unsupported)))
+    shown = (claim for claim in answer.claims if not _is_grounded(claim, answer))
+    return tuple(dict.fromkeys(claim.text for claim in (*shown, *answer.unsupported)))
 
 
 def is_fully_grounded(answer: Answer) -> bool:
     """Return whether every statement shown is fully supported."""
-    return all(claim.verdict in ("supported", "not_a_claim") for claim in answer.claims)
+    return all(_is_grounded(claim, answer) for claim in answer.claims)
+
+
+def _is_grounded(claim: Claim, answer: Answer) -> bool:
+    # In a table of contents, every line names something of the book.
+    own_text = claim.verdict == "not_a_claim" and answer.model != TOC_MODEL_NAME
+    return own_text or claim.verdict == "supported"
 
 
 def page_path_of(chunk: Chunk) -> str:

@@ -29,7 +29,8 @@ class KeyCache:
         self._clock = clock
         self._keys: Mapping[str, Key] | None = None
         self.ever_had_keys = False
-        """Whether a key ever existed: expiry or revocation must not make the service public."""
+        """Whether a key ever existed: expiry, revocation or the loss of the database must not
+        make the service public."""
         self._read_at = 0.0
         self._lock = asyncio.Lock()
 
@@ -65,6 +66,6 @@ class KeyCache:
                     raise
                 LOG.warning("keys cannot be read, using cached ones: %s", error.__cause__)
             else:
-                self.ever_had_keys = self.ever_had_keys or bool(keys)
+                self.ever_had_keys = self.ever_had_keys or bool(keys) or self._store.ever_had_keys()
                 self._keys = {key.digest: key for key in keys if key.revoked_at is None}
             self._read_at = self._clock()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from citewell.errors import BadRequest, StoreUnavailable, UnknownKey
+from citewell.private_files import touch_private
 from citewell.storage.database import Database
 from citewell.storage.migrate import upgrade
 from citewell.storage.tables import KEY_BOOKS, KEYS
@@ -127,8 +129,12 @@ UNAVAILABLE = "Keys cannot be read or stored right now."
 class SqlKeyStore:
     """One row per key."""
 
-    def __init__(self, url: str) -> None:
-        """Configure the store for the database at `url` without connecting."""
+    def __init__(self, url: str, marker: Path) -> None:
+        """Configure the store for the database at `url` without connecting.
+
+        The empty file `marker` says that there were keys, also if the database is lost.
+        """
+        self._marker = marker
         # Keys are cached and rarely read, so a connection pool is not worthwhile.
         self._database = Database(url, pool_size=0, unavailable=UNAVAILABLE)
         self._upgraded = False
@@ -139,7 +145,13 @@ class SqlKeyStore:
             query = select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
             rows = (await connection.execute(query)).all()
             books = await _books(connection)
-            return [_key(row, books.get(row.id, ())) for row in rows]
+        if rows:
+            touch_private(self._marker)
+        return [_key(row, books.get(row.id, ())) for row in rows]
+
+    def ever_had_keys(self) -> bool:
+        """Return whether a key was ever stored, as far as `all` and `add` know."""
+        return self._marker.exists()
 
     async def add(self, key: Key) -> None:
         """Store a new key.
@@ -157,6 +169,7 @@ class SqlKeyStore:
             if key.books:
                 rows = [{"key_id": key.id, "book": book} for book in key.books]
                 await connection.execute(insert(KEY_BOOKS), rows)
+        touch_private(self._marker)
 
     async def revoke(self, id_or_name: str, at: datetime) -> Key:
         """Revoke a key, given by its id or name; its row is kept.

@@ -3,6 +3,7 @@
 A change to any table in `METADATA` needs a new migration in `migrations/versions`.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -135,6 +136,9 @@ THREADS = Table(
     Column("titled", Boolean, nullable=False, server_default=false()),
     # Whether its id alone opens it, for all readers of the key that its owner begins with.
     Column("opens_by_id", Boolean, nullable=False, server_default=false()),
+    # The client's other id of it, by which it is found, too.
+    Column("alias", ThreadId),
+    Index("threads_by_alias", "alias"),
     Index("threads_by_update", desc("updated_at")),
     Index("threads_by_creation", desc("created_at")),
     Index("threads_by_owner", "owner", "updated_at"),
@@ -188,7 +192,7 @@ FEEDBACK = Table(
 )
 
 
-THREAD_COLUMNS = [c for c in THREADS.c if c.name not in ("titled", "opens_by_id")]
+THREAD_COLUMNS = [c for c in THREADS.c if c.name not in ("titled", "opens_by_id", "alias")]
 MESSAGE_COLUMNS = [
     column.label(f"msg_{column.name}") for column in MESSAGES.c if column.name != "thread_id"
 ] + [ANSWERS.c.state.label("msg_state")]
@@ -285,18 +289,28 @@ def entry_row(
     }
 
 
-def message_row(message: Message, thread_id: str, position: int) -> dict[str, Any]:
-    """Return the row of a message."""
-    return {
-        "thread_id": thread_id,
-        "position": position,
-        "id": message.id,
-        "role": message.role,
-        "content": message.content,
-        "created_at": message.created_at,
-        "confidence": message.confidence,
-        "record": dict(message.record),
-    }
+def message_rows(
+    messages: Sequence[Message], thread_id: str, first: int, at: datetime | None
+) -> list[dict[str, Any]]:
+    """Return the rows of messages from position `first` on.
+
+    Questions may overlap, but no message is dated before the one above it, the first one's `at`.
+    """
+    rows = []
+    for position, message in enumerate(messages, first):
+        at = max(at or message.created_at, message.created_at)
+        row = {
+            "thread_id": thread_id,
+            "position": position,
+            "id": message.id,
+            "role": message.role,
+            "content": message.content,
+            "created_at": at,
+            "confidence": message.confidence,
+            "record": dict(message.record),
+        }
+        rows.append(row)
+    return rows
 
 
 KEYS = Table(

@@ -9,7 +9,19 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from sqlalchemy import ColumnElement, Insert, Row, and_, delete, insert, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    Row,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from citewell.conversation import (
@@ -41,7 +53,7 @@ from citewell.storage.tables import (
     THREADS,
     belongs_to_contract,
     entry_row,
-    message_row,
+    message_rows,
     openable_by,
     openable_by_id,
     owned_by,
@@ -128,6 +140,9 @@ class SqlThreadStore:
             row = (await connection.execute(query.where(THREADS.c.id == thread_id))).first()
         owner_id = owner.owner if isinstance(owner, SharedKeyUser) else owner
         if row is None:
+            other = await self.find_by_alias(thread_id, owner=owner, contract=contract)
+            if other and other != thread_id:
+                return await self.resume(other, owner=owner, contract=contract)
             return ThreadRef(thread_id, owner_id)
         if not row.accessible:
             raise UnknownThread(f"There is no conversation {thread_id}.")
@@ -139,6 +154,17 @@ class SqlThreadStore:
             await self.delete(thread_id, owner=row.owner)
             return ThreadRef(thread_id, owner_id)
         return ThreadRef(thread_id, row.owner)
+
+    async def find_by_alias(self, alias: str, *, owner: Caller, contract: str) -> str | None:
+        """Return the id of the latest thread with that other id, if the caller may open it."""
+        # The id is the secret that opens it to other readers of the key; so must the alias be.
+        visible = openable_by(owner) if is_unguessable(alias) else owned_by(THREADS.c.owner, owner)
+        query = select(THREADS.c.id).where(
+            THREADS.c.alias == alias, THREADS.c.contract == contract, *visible
+        )
+        async with self.database.read_transaction() as connection:
+            found: str | None = await connection.scalar(query.order_by(THREADS.c.updated_at.desc()))
+        return found
 
     async def load(
         self,
@@ -257,10 +283,11 @@ class SqlThreadStore:
             if thread is None:
                 raise UnknownThread(f"There is no conversation {answer.thread_id}.")
             first = thread.message_count - len(messages)
-            rows = [
-                message_row(message, answer.thread_id, position)
-                for position, message in enumerate(messages, first)
-            ]
+            previous = select(MESSAGES.c.created_at).where(
+                MESSAGES.c.thread_id == answer.thread_id, MESSAGES.c.position == first - 1
+            )
+            at = await connection.scalar(previous)
+            rows = message_rows(messages, answer.thread_id, first, at)
             await connection.execute(insert(MESSAGES), rows)
             if start.metadata and first:
                 metadata = {**thread.metadata, **start.metadata}
@@ -351,7 +378,7 @@ class SqlThreadStore:
             raise BadRequest(f"A summary has 1 to {MAX_LENGTH} characters, not {len(text)}.")
         if by_hand:
             return await self._set(thread_id, owner, contract, topic_summary=text, titled=True)
-        where = and_(not_(THREADS.c.titled), *self._thread_conditions(thread_id, owner, contract))
+        where = and_(~THREADS.c.titled, *self._thread_conditions(thread_id, owner, contract))
         async with self.database.write_transaction() as connection:
             query = update(THREADS).where(where).values(topic_summary=text)
             return (await connection.execute(query)).rowcount > 0
@@ -402,7 +429,7 @@ class SqlThreadStore:
         return [*openable_by(caller), self._not_expired()]
 
     def _not_expired(self) -> ColumnElement[bool]:
-        return not_(is_expired(self.clock(), self.policies))
+        return ~is_expired(self.clock(), self.policies)
 
     def _upsert_thread(
         self, answer: Answer, added: int, owner: str | None, contract: str, start: ThreadStart
@@ -419,6 +446,7 @@ class SqlThreadStore:
             owner=owner,
             contract=contract,
             opens_by_id=opens_by_id,
+            alias=start.alias,
         )
         accessible = THREADS.c.owner.is_not_distinct_from(new.excluded.owner)
         if opens_by_id and owner:  # a concurrent request may have created the thread
@@ -426,7 +454,11 @@ class SqlThreadStore:
         upsert: Insert = new.on_conflict_do_update(
             index_elements=["id"],
             set_={
-                "updated_at": new.excluded.updated_at,
+                "updated_at": case(
+                    (THREADS.c.updated_at > new.excluded.updated_at, THREADS.c.updated_at),
+                    else_=new.excluded.updated_at,
+                ),
+                "alias": func.coalesce(new.excluded.alias, THREADS.c.alias),
                 "message_count": THREADS.c.message_count + added,
                 "state": "active",
             },

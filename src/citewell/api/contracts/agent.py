@@ -51,8 +51,8 @@ class AgentRequest(RequestModel):
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """The source of the answer: the book, or `user_context` alone."""
     user_context: str | None = Field(None, validate_default=True)
-    """The only source in mode `user_provided`, and required there: 1 to 16,000 characters. Ignored
-    in the other mode."""
+    """The only source in mode `user_provided`, and required there: 1 to 64,000 characters, of
+    which up to 16,000 about the question are read. Ignored in the other mode."""
     filters: BookFilters | None = None
     """Restricts the search."""
     conversation_id: AnyId | None = None
@@ -100,7 +100,7 @@ class RetrievalMetadata(WireModel):
 
 
 class RetrievedContent(WireModel):
-    """The retrieved passages; streamed before the answer."""
+    """The retrieved passages; streamed before the answer, twenty at a time."""
 
     content_chunks: list[ContentChunk] = Field(min_length=1, max_length=MAX_CHUNKS)
     """The passages, best first."""
@@ -296,10 +296,10 @@ def session_state(
 def retrieved_content(
     query: str, searched_for: str, hits: tuple[Hit, ...], at: datetime
 ) -> RetrievedContent | None:
-    """Convert the hits of a search, or return `None` if there are none."""
+    """Convert the last hits of a search, or return `None` if there are none."""
     if not hits:
         return None
-    chunks = [_chunk(hit) for hit in hits[:MAX_CHUNKS]]
+    chunks = [_chunk(hit) for hit in hits[-MAX_CHUNKS:]]
     metadata = RetrievalMetadata(
         query=query, searched_for=searched_for, timestamp=at, source_count=len(chunks)
     )

@@ -70,7 +70,9 @@ class AssistantMetadata(WireModel):
     tokens_used: int | None = Field(None, ge=0)
     """Tokens of the language model, if it counts them."""
     context_chunks: int = Field(ge=0)
-    """How many passages the answer is based on; 0 for a refusal."""
+    """How many passages the answer was written from: up to five, or up to 20 if a language model
+    searches by itself. They count also if nothing that it wrote was proven; 0 if nothing was
+    written."""
 
 
 class AssistantResponse(WireModel):
@@ -183,7 +185,7 @@ class Assistant:
             metadata=AssistantMetadata(
                 response_time_ms=round(answer.timings.total_ms),
                 tokens_used=answer.tokens_used,
-                context_chunks=min(answer.confidence.num_chunks, DEFAULT_TOP_K),
+                context_chunks=answer.passages_given,
             ),
         )
 

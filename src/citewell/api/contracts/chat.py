@@ -66,8 +66,9 @@ class ChatRequest(RequestModel):
     context_mode: Literal["retrieval_pipeline", "user_provided"] = "retrieval_pipeline"
     """The source of the answer: the book, or `user_context` alone."""
     user_context: Context | None = Field(None, validate_default=True)
-    """The selected text, of 1 to 16,000 characters. In mode `user_provided` it is required and the
-    only source: nothing is retrieved, and earlier messages are ignored. An object is stored with
+    """The selected text, of 1 to 64,000 characters, of which up to 16,000 about the question are
+    read. In mode `user_provided` it is required and the only source: nothing is retrieved, and
+    earlier messages are ignored. An object is stored with
     the conversation and does not affect the answer."""
     user_id: UserId | None = None
     """Your id of the user; stored as `user_id` in the `metadata` of the conversation."""

@@ -95,7 +95,7 @@ class RetrievedChunk(WireModel):
     similarity_score: UnitFloat
     """Calibrated relevance to the question."""
     rank: int = Field(ge=1)
-    """Position in the search result, from 1."""
+    """Position among the passages of this event, from 1."""
 
     @model_validator(mode="after")
     def _check_sequence(self) -> "RetrievedChunk":
@@ -194,7 +194,9 @@ class Query:
             case Started(thread_id, answer_id):
                 return ServerSentEvent("start", {"session_id": thread_id, "query_id": answer_id})
             case Retrieved(_, hits):
-                return ServerSentEvent("chunks", {"chunks": [dump(_chunk(hit)) for hit in hits]})
+                return ServerSentEvent(
+                    "chunks", {"chunks": [dump(_chunk(*one)) for one in enumerate(hits, 1)]}
+                )
             case Sentence(text):
                 return ServerSentEvent("sentence", {"text": text})
             case Done(answer):
@@ -243,7 +245,7 @@ def interactions(thread: Thread) -> Sequence[Interaction]:
 
 def _to_interaction(session_id: str, question: Message, answer: Message) -> Interaction:
     record = answer.record
-    confidence = record.get("confidence", {})
+    confidence, at = record.get("confidence", {}), record.get("received_at")
     return Interaction(
         interaction_id=answer.id,
         session_id=session_id,
@@ -251,7 +253,7 @@ def _to_interaction(session_id: str, question: Message, answer: Message) -> Inte
         response=answer.content,
         timestamp=answer.created_at,
         metadata={
-            "received_at": question.created_at,
+            "received_at": datetime.fromisoformat(at) if at else question.created_at,
             "sent_at": record.get("noted", {}).get("timestamp"),
             "confidence_level": confidence.get("level"),
             "should_answer": confidence.get("should_answer"),
@@ -271,7 +273,7 @@ def _source(hit: Hit) -> SourceReference:
     )
 
 
-def _chunk(hit: Hit) -> RetrievedChunk:
+def _chunk(rank: int, hit: Hit) -> RetrievedChunk:
     chunk = hit.chunk
     return RetrievedChunk(
         chunk_id=chunk.id,
@@ -284,5 +286,5 @@ def _chunk(hit: Hit) -> RetrievedChunk:
         processing_timestamp=chunk.processed_at,
         token_count=chunk.token_count,
         similarity_score=hit.similarity,
-        rank=hit.rank,
+        rank=rank,
     )

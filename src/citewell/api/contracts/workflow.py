@@ -22,7 +22,7 @@ from citewell.api.schemas import (
     dump,
 )
 from citewell.conversation import RETENTION_POLICIES, Message, RetentionPolicy, Thread
-from citewell.domain import Answer, Filters, Hit, Question
+from citewell.domain import NO_MODEL_NAME, Answer, Filters, Hit, Question
 from citewell.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 MAX_QUERY_LENGTH = 2_000
@@ -31,6 +31,7 @@ MAX_AGE = timedelta(hours=1)
 CLOCK_SKEW = timedelta(minutes=5)
 NO_FILTERS = Filters()
 INDEX_UNAVAILABLE = "The book cannot be searched right now."
+MODEL_UNAVAILABLE = "The language model cannot be used right now."
 NonBlankText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY_LENGTH),
@@ -99,7 +100,7 @@ class WorkflowResponse(WireModel):
     responseTime: int = Field(ge=0)
     """Milliseconds from the question to the answer."""
     error: str | None = None
-    """Why the book could not be used although the workflow is configured for it."""
+    """Why there is no answer: the book or the language model could not be used."""
     ragContext: RAGContext | None = None
     """The retrieved passages; the answer cites some or all of them."""
 
@@ -120,7 +121,7 @@ class WorkflowMessage(WireModel):
     ragContextUsed: bool | None = None
     """For an answer: whether the workflow was given passages of the book."""
     error: str | None = None
-    """For an answer: why the book could not be used."""
+    """For an answer: why the book or the language model could not be used."""
 
 
 class Conversation(WireModel):
@@ -211,7 +212,7 @@ class WorkflowChat:
             threadId=answer.thread_id,
             ragContextIncluded=answer.context_given,
             responseTime=round(answer.timings.total_ms),
-            error=_error(answer.status, rag=self._workflow.rag),
+            error=_error(answer.status, answer.model, rag=self._workflow.rag),
             ragContext=rag_context(answer.question, answer.hits, answer.created_at)
             if answer.context_given and answer.hits
             else None,
@@ -286,7 +287,9 @@ def workflow_to_wire(workflow: Workflow) -> AgentWorkflow:
     )
 
 
-def _error(status: str | None, *, rag: bool) -> str | None:
+def _error(status: str | None, model: str | None, *, rag: bool) -> str | None:
+    if model == NO_MODEL_NAME:
+        return MODEL_UNAVAILABLE
     return INDEX_UNAVAILABLE if status == "no_context" and rag else None
 
 
@@ -303,5 +306,5 @@ def _message(conversation_id: str, message: Message) -> WorkflowMessage:
         ragContextUsed=record.get("context_given", record.get("status") == "answered")
         if is_answer
         else None,
-        error=_error(record.get("status"), rag=rag),
+        error=_error(record.get("status"), record.get("model"), rag=rag),
     )

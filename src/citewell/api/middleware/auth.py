@@ -13,7 +13,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from citewell.api.middleware.callers import (
-    READER_COOKIE,
     READER_HEADER,
     Caller,
     caller_of,
@@ -22,9 +21,10 @@ from citewell.api.middleware.callers import (
 )
 from citewell.api.middleware.metrics import MetricsMiddleware
 from citewell.api.middleware.requests import (
+    READER_COOKIE,
     BodyLimitMiddleware,
-    KnownMethodsMiddleware,
     RecoveryMiddleware,
+    RequestHeadMiddleware,
     RequestIdMiddleware,
 )
 from citewell.api.problems import error_response
@@ -48,8 +48,8 @@ PUBLIC_PATHS = frozenset(
 )
 """Paths without authentication. All others require it, even if a new router forgets its scope."""
 PUBLIC_PREFIX = "/static-offline-docs/"
-SESSION_FIELDS = ("session_id", "thread_id", "conversation_id", "sessionId", "conversationId")
-"""The names of conversation ids in the paths and bodies of all contracts."""
+SESSION_LIMITED_PREFIX = "/assistant/"
+"""The paths whose requests are counted for each session: the other contracts have no such limit."""
 EXPOSED_HEADERS = (
     "RateLimit-Limit",
     "RateLimit-Remaining",
@@ -88,26 +88,21 @@ async def _check_scopes(
     if missing:
         raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(missing)}`.")
     count: SessionCounter | None = request.scope["state"].get("count_session")
-    if count:
-        for session_id in await _requested_session_ids(request):
-            await count(session_id)
+    if count and request.url.path.startswith(SESSION_LIMITED_PREFIX):
+        await count(await _requested_session_id(request))
 
 
-async def _requested_session_ids(request: Request) -> list[str]:
-    """Return the conversation ids in the path or the body of a request.
-
-    Every field is considered, whatever the contract: an unknown field, which the contract ignores,
-    must not hide the actual one.
-    """
+async def _requested_session_id(request: Request) -> str:
+    """Return the session in the path or the body of a request."""
     fields: dict[str, Any] = dict(request.path_params)
-    if request.method in ("POST", "PATCH") and (body := await request.body()):
+    if request.method == "POST" and (body := await request.body()):
         try:
             data = json.loads(body)
         except (ValueError, RecursionError):
             data = None  # the route reports the error
         fields |= data if isinstance(data, dict) else {}
-    values = (fields.get(name) for name in SESSION_FIELDS)
-    return list(dict.fromkeys(value for value in values if value and isinstance(value, str)))
+    session_id = fields.get("session_id")
+    return session_id if isinstance(session_id, str) else ""
 
 
 class AuthMiddleware:
@@ -158,6 +153,8 @@ class AuthMiddleware:
             await _count_request(limiter, limit_states, "ip", caller.address)
 
         async def count_session(session_id: str) -> None:
+            if not session_id:
+                return
             # The owner is part of the identifier, so that nobody can exhaust the limit of another.
             # Readers without a token get a new one each time, so they share one counter per key.
             owner = caller.id if caller.issued_token else caller.owner
@@ -270,6 +267,6 @@ def install_middleware(app: FastAPI, access: AccessControl, settings: Settings) 
     app.add_middleware(
         KeyOriginCORSMiddleware, cached_keys=access.cached_keys, origins=settings.serve.cors_origins
     )
-    app.add_middleware(KnownMethodsMiddleware)
+    app.add_middleware(RequestHeadMiddleware)
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)

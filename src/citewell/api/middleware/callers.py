@@ -5,7 +5,6 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
 from citewell import conversation
+from citewell.api.middleware.requests import READER_COOKIE
 from citewell.auth.key_cache import KeyCache
 from citewell.domain import Question
 from citewell.errors import BadRequest, KeyNeeded, NotAllowed, UnknownBook, WrongHost, WrongKey
@@ -23,19 +23,18 @@ from citewell.storage.keys import PREFIX, SCOPES, Key, Scope
 
 READER_HEADER = "X-Citewell-Reader"
 """A random token of the reader, which separates the conversations of readers who share a key."""
-READER_COOKIE = "citewell_reader"
 _READER_TOKEN = re.compile(r"[\w-]{22,128}", re.ASCII)
 _IPV6_PREFIX_LENGTH = 64
 _HOST_HEADER = re.compile(r"(?:\[([\da-f:.]+)\]|([a-z\d._-]+))(?::\d{1,5})?", re.ASCII | re.I)
-PROXY_HEADERS = frozenset(
-    {
-        *("forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-host"),
-        *("x-original-forwarded-for", "x-envoy-external-address", "x-amzn-trace-id"),
-        *("true-client-ip", "fastly-client-ip", "fly-client-ip", "cf-connecting-ip", "cf-ray"),
-        "cdn-loop",
-    }
+CLIENT_HEADER = re.compile(
+    r"(?:accept|access-control|content|http|if|mcp|openai|sec|x-citewell|x-openwebui|x-stainless)"
+    r"(?:-[\w-]+)?|authorization|cache-control|connection|cookie|date|dnt|expect|host"
+    r"|idempotency-key|keep-alive|last-event-id|origin|pragma|priority|range|referer|save-data|te"
+    r"|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests"
+    r"|user-agent|x-api-key|x-request-id|x-requested-with|x-title",
+    re.ASCII,
 )
-"""Headers that proxies add, besides those that begin with `X-Forwarded-`."""
+"""Headers that browsers, HTTP libraries and chat programs send; all others may be a proxy's."""
 Kind = Literal["local", "secret", "publishable", "anonymous"]
 
 
@@ -149,7 +148,9 @@ async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) 
     required = settings.access.mode != "open"
     key = await _authenticate(headers, cached_keys, origin, required=required)
     if key is None and required:
-        raise KeyNeeded("This service answers only with a key.")
+        foreign = "" if cached_keys.ever_had_keys else _foreign_header(headers)
+        hint = f" The header `{foreign}` may be that of a proxy." if foreign else ""
+        raise KeyNeeded("This service answers only with a key." + hint)
     kind: Kind = "anonymous" if key is None else "publishable" if key.publishable else "secret"
     caller_id = key.id if key else "anonymous"
     token, is_new = _reader_token(headers, issue=kind != "secret")
@@ -179,13 +180,16 @@ def client_address(scope: AsgiScope, trusted: Sequence[IPv4Network | IPv6Network
 
 
 def _is_local(headers: Headers, cached_keys: KeyCache, settings: Settings) -> bool:
-    # A request through a proxy on this machine comes from elsewhere.
-    loopback = is_loopback(settings.serve.host) and not _is_proxied(headers)
+    loopback = is_loopback(settings.serve.host) and not _foreign_header(headers)
     return settings.access.mode == "auto" and loopback and not cached_keys.ever_had_keys
 
 
-def _is_proxied(headers: Headers) -> bool:
-    return any(name in PROXY_HEADERS or name.startswith("x-forwarded-") for name in headers)
+def _foreign_header(headers: Headers) -> str:
+    """Return the first header that clients do not send by themselves, or an empty string.
+
+    A proxy on this machine may have added it, and then the request comes from elsewhere.
+    """
+    return next((name for name in headers if not CLIENT_HEADER.fullmatch(name)), "")
 
 
 def _check_host(headers: Headers, allowed: Sequence[str], *, local: bool) -> None:
@@ -228,18 +232,11 @@ def _reader_token(headers: Headers, *, issue: bool) -> tuple[str, bool]:
     sent = headers.get(READER_HEADER)
     if sent is not None and not _READER_TOKEN.fullmatch(sent):
         raise BadRequest(f"{READER_HEADER} must be a random text of 22 to 128 letters and digits.")
-    token = sent or _cookie_token(headers)
+    # `RequestHeadMiddleware` passes on no other cookie.
+    token = sent or headers.get("cookie", "").removeprefix(f"{READER_COOKIE}=")
     if token or not issue:
         return token, False
     return secrets.token_urlsafe(24), True
-
-
-def _cookie_token(headers: Headers) -> str:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(READER_COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel and _READER_TOKEN.fullmatch(morsel.value) else ""
 
 
 def _is_in_networks(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

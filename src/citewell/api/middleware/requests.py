@@ -1,8 +1,7 @@
-"""Middleware for request ids, unknown methods, unexpected errors and limits on the body."""
+"""Middleware for request ids, unexpected errors and limits on the head and body of requests."""
 
 import asyncio
 import re
-from email.message import Message as MimeMessage
 from uuid import uuid4
 
 from starlette.datastructures import Headers
@@ -20,7 +19,13 @@ KNOWN_METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"}
 )
 """The methods of HTTP; a request line may contain any other token."""
+MAX_TARGET_BYTES = 8_000
+MAX_HEADER_BYTES = 16_000
+READER_COOKIE = "citewell_reader"
+OWN_COOKIE = re.compile(rb"(?<![^;\s])citewell_reader=[\w-]{22,128}(?![^;\s])", re.ASCII)
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+JSON_CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
+_CHARSET = re.compile(r"charset\s*=\s*\"?([\w-]+)")
 _REQUEST_ID = re.compile(r"[\w.-]{1,128}", re.ASCII)
 
 
@@ -51,21 +56,42 @@ class RequestIdMiddleware:
             REQUEST_ID.reset(token)
 
 
-class KnownMethodsMiddleware:
-    """Rejects unknown methods before they can become metric labels or log fields."""
+class RequestHeadMiddleware:
+    """Rejects unknown methods and large heads, and passes on only the service's own cookie.
+
+    Parsers of headers may take quadratic time; in particular, FastAPI parses the cookies of every
+    request, and `http.cookies` before Python 3.11.10 and 3.12.6 is quadratic.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or reject it."""
-        if scope["type"] != "http" or scope["method"] in KNOWN_METHODS:
-            await self._app(scope, receive, send)
-            return
-        error = RequestRejected(
-            501, "UnknownMethod", "HTTP has no such method.", "Use GET, POST, PATCH or DELETE."
-        )
-        await _send_rejection(error, scope, receive, send)
+        if scope["type"] == "http":
+            if error := _check_head(scope):
+                await _send_rejection(error, scope, receive, send)
+                return
+            headers = [header for header in scope["headers"] if header[0] != b"cookie"]
+            sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
+            own = [(b"cookie", cookie) for cookie in OWN_COOKIE.findall(sent)[-1:]]
+            scope["headers"] = headers + own
+        await self._app(scope, receive, send)
+
+
+def _check_head(scope: Scope) -> "RequestRejected | None":
+    # Unknown methods must not become metric labels or log fields.
+    if scope["method"] not in KNOWN_METHODS:
+        advice = "Use GET, POST, PATCH or DELETE."
+        return RequestRejected(501, "UnknownMethod", "HTTP has no such method.", advice)
+    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
+        detail = f"The address is longer than {MAX_TARGET_BYTES} bytes."
+        return RequestRejected(414, "AddressTooLong", detail, "Use a shorter address.")
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+        detail = f"The headers are larger than {MAX_HEADER_BYTES} bytes."
+        advice = "Send fewer headers and cookies."
+        return RequestRejected(431, "HeadersTooLarge", detail, advice)
+    return None
 
 
 class RecoveryMiddleware:
@@ -168,12 +194,12 @@ class BodyLimitMiddleware:
 
 
 def _check_content_type(headers: Headers) -> None:
-    parser = MimeMessage()
-    parser["content-type"] = headers.get("content-type", "application/octet-stream")
-    media_type, charset = parser.get_content_type(), (parser.get_content_charset() or "utf-8")
-    is_json = media_type == "application/json" or media_type.endswith("+json")
+    # The parser of the standard library takes quadratic time.
+    media_type, _, parameters = headers.get("content-type", "").lower().partition(";")
+    is_json = media_type.strip() == "application/json" or media_type.strip().endswith("+json")
+    charset = _CHARSET.search(parameters)
     is_compressed = headers.get("content-encoding", "identity").lower() != "identity"
-    if not is_json or charset not in ("utf-8", "utf8", "us-ascii") or is_compressed:
+    if not is_json or (charset and charset[1] not in JSON_CHARSETS) or is_compressed:
         raise RequestRejected(
             415,
             "UnsupportedMediaType",

@@ -154,7 +154,6 @@ def _add_ask_tool(server: MCPServer[Any], services: Services, answerer: Answerer
         A refusal is also an answer: the book does not say it.
         """
         async with _as_tool_errors():
-            await _count_session(context, conversation)
             request = Question(
                 text=question,
                 book=book,
@@ -249,12 +248,6 @@ async def _open(services: Services, context: Context[Any, Any], book: str | None
     if caller := _state(context).get("caller"):
         book = allowed_book(caller, book)
     return await asyncio.to_thread(services.library.open, book)
-
-
-async def _count_session(context: Context[Any, Any], conversation: str | None) -> None:
-    count = _state(context).get("count_session")
-    if count and conversation:
-        await count(conversation)
 
 
 def _passage(hit: Hit) -> Passage:

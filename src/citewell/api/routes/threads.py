@@ -164,6 +164,9 @@ async def _load_thread(
     # A conversation whose first answer is not finished has no messages yet.
     thread = thread or await store.pending(thread_id, owner=visible, contract=contract)
     if thread is None:
+        other = await store.find_by_alias(thread_id, owner=visible, contract=contract)
+        thread = await store.load(other or "", last=messages, owner=visible, contract=contract)
+    if thread is None:
         raise _unknown_thread(thread_id)
     return thread
 
@@ -268,8 +271,11 @@ def sessions_router(
     @router.delete(contract.session_path, status_code=204)
     async def delete_session(session: session_id_type, visible: VisibilityDep) -> Response:
         """Delete a conversation with its messages and answers."""
-        if not await store.delete(session, owner=visible, contract=contract.name):
-            raise _unknown_thread(session)
+        who = {"owner": visible, "contract": contract.name}
+        if not await store.delete(session, **who):
+            other = await store.find_by_alias(session, **who)
+            if not other or not await store.delete(other, **who):
+                raise _unknown_thread(session)
         return Response(status_code=204)
 
     return router
