@@ -56,6 +56,7 @@ from evals.retrieval_report import (
     write_summary,
 )
 from evals.sets import find_sets
+from evals.styles import styles
 from evals.timing import Stopwatch, TimedEmbedder, TimedReranker, forget_peak, peak_mb
 from evals.verification_commands import print_figures
 
@@ -279,6 +280,7 @@ for one in (
     injection,
     reading,
     readers,
+    styles,
 ):
     command.add_command(one)
 
