@@ -109,6 +109,26 @@ FORMS = {
         "Shovel glowing ash into a plastic bucket.",
         "Don't",
     ),
+    "sentence of its own": Form(
+        "## The sump\n\nHere is what you should never do.\n\nPetrol may be poured into the sump."
+        "\n\nThe sump holds four litres.\n",
+        "What may be poured into the sump?",
+        "Petrol may be poured into the sump.",
+        "Here is what you should never do.",
+    ),
+    "following statement": Form(
+        "## The whistle\n\nThe following is not true.\n\nThe whistle is made of blue glass.\n",
+        "What is the whistle made of?",
+        "The whistle is made of blue glass.",
+        "The following is not true.",
+    ),
+    "summary": Form(
+        "## The valve\n\n<details><summary>Answers that are wrong</summary>\n\nThe relief valve"
+        " should be wired shut in summer.\n\n</details>\n",
+        "Should the relief valve be wired shut in summer?",
+        "The relief valve should be wired shut in summer.",
+        "Answers that are wrong",
+    ),
     "sentence before a listing": Form(
         "## Controller\n\nThis call ruins the controller. Do not run it:\n\n"
         '```python title="ruin.py"\ncontroller.overwrite_firmware(force=True)\n```\n',
@@ -198,3 +218,30 @@ async def test_a_model_that_says_the_line_as_well_may_say_the_step(manual: Path)
 
     said = words(str(reply["response"]))
     assert said == f"{form.governing} Knot a hose. {form.step}"
+
+
+HARMLESS = {
+    "What is the drum rinsed with?": "Wet ropes are bad for the winch. It squeaks.\n\n"
+    "The drum is rinsed with soft water.\n",
+    "What is the hatch closed with?": "This does not apply to the deck.\n\n"
+    "The hatch is closed with a brass pin.\n",
+    "What is the mast painted with?": "Avoid sharp edges.\n\n"
+    "The mast is painted with white lead.\n",
+}
+
+
+@pytest.mark.parametrize("question", HARMLESS)
+async def test_a_line_that_forbids_something_else_governs_nothing(
+    tmp_path: Path, question: str
+) -> None:
+    page = HARMLESS[question]
+    (tmp_path / "page.md").write_text(f"# The ship\n\n## Its care\n\n{page}")
+    ingest(tmp_path / "page.md", tmp_path / "data" / "books", HashEmbedder(), book="manual")
+    step = page.strip().split("\n\n")[-1]
+
+    def model(_: object) -> ScriptedModel:
+        return ScriptedModel([[assistant_message(f"{step} [1]")]])
+
+    reply = await asked(tmp_path / "data", question, model)
+
+    assert [one["verdict"] for one in reply["claims"] if one["text"] == step] == ["supported"]

@@ -41,11 +41,33 @@ HIDDEN = {
     "sr-only": f'<span class="sr-only">{FALSE}</span>',
     "visually-hidden": f'<span class="note visually-hidden">{FALSE}</span>',
     "canvas": f"<canvas>{FALSE}</canvas>",
+    "line-through": f'<p style="text-decoration: red line-through">{FALSE}</p>',
+    "line": f'<p style="text-decoration-line:line-through">{FALSE}</p>',
+    "class-hidden": f'<p class="note hidden">{FALSE}</p>',
+    "class-d-none": f'<p class="d-none">{FALSE}</p>',
+    "class-invisible": f'<p class="invisible">{FALSE}</p>',
+    "comment": f'<p style="display:/**/none">{FALSE}</p>',
+    "entity": f'<p style="display&#58;none">{FALSE}</p>',
+    "nearly-white": f'<p style="color:#fefefe">{FALSE}</p>',
+    "nearly-white-rgb": f'<p style="color:rgb(252, 254, 250)">{FALSE}</p>',
+    "datalist": f"<datalist><option>{FALSE}</option></datalist>",
+    "rp": f"<p><ruby>lamp<rp>{FALSE}</rp></ruby></p>",
+    "svg-title": f"<svg><title>{FALSE}</title></svg>",
+    "svg-defs": f"<svg><defs><text>{FALSE}</text></defs></svg>",
+    "style-class": f"<style>.gone, .old {{ display: none }}</style><p class='old'>{FALSE}</p>",
+    "style-id": f"<style>/* a */ #gone {{ opacity: 0 }}</style><p id='gone'>{FALSE}</p>",
 }
 SHOWN = {
     "badge": f'<p style="color:white;background:#333">{SEEN}</p>',
     "tab": f'<div role="tabpanel" hidden>{SEEN}</div>',
     "details": f"<details><summary>More</summary>{SEEN}</details>",
+    "print": f"<style>@media print {{ .p {{display:none}} }}</style><p class='p'>{SEEN}</p>",
+    "switched": "<style>.tab {display:none} .tab.on {display:block}</style>"
+    f"<p class='tab'>{SEEN}</p>",
+    "wide": f'<p class="hidden md:block">{SEEN}</p>',
+    "wide-bootstrap": f'<p class="d-none d-md-block">{SEEN}</p>',
+    "grey": f'<p style="color:#e0e0e0">{SEEN}</p>',
+    "underline": f'<p style="text-decoration:underline">{SEEN}</p>',
     "small": f'<p style="font-size:0.9em;height:10px;left:-5px">{SEEN}</p>',
     "findable": f'<p hidden="until-found">{SEEN}</p>',
 }
@@ -164,7 +186,15 @@ def test_neither_open_elements_nor_code_take_text_away(tmp_path: Path, library: 
     assert FALSE not in read
 
 
-@pytest.mark.parametrize("html", [*HIDDEN.values(), f"~~{FALSE}~~"], ids=[*HIDDEN, "tildes"])
+STRUCK = {"tildes": f"~~{FALSE}~~", "tilde": f"~{FALSE}~", "lines": FALSE.join(("~~", "\n~~"))}
+
+
+@pytest.mark.parametrize("text", ["H~2~O is water.", "~5 mm and ~6 mm", "a ~ b ~ c", "\\~no~"])
+def test_single_tildes_that_strike_out_nothing_are_text(text: str) -> None:
+    assert mask_hidden_text(text) == text
+
+
+@pytest.mark.parametrize("html", [*HIDDEN.values(), *STRUCK.values()], ids=[*HIDDEN, *STRUCK])
 def test_what_is_not_seen_proves_nothing_wherever_it_comes_from(html: str) -> None:
     seen = mask_hidden_text(f"{TRUE}\n\n{html}\n\nEnd.")
 

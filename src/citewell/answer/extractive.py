@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from time import time
 from typing import Any
@@ -260,7 +260,7 @@ def compose_answer(question: str, ranked: Sequence[Evidence]) -> list[Piece]:
     """Return the blocks that contain the best sentences, the best passage first."""
     selected = _select(ranked)
     selected += _code_examples(question, selected, ranked) if selected else []
-    return _quote_selected(selected, set(terms(question)))
+    return _quote_selected(selected, question)
 
 
 def quote_beginning(ranked: Sequence[Evidence]) -> list[Piece]:
@@ -278,13 +278,11 @@ def quote_beginning(ranked: Sequence[Evidence]) -> list[Piece]:
     return _quote_selected(selected)
 
 
-def _quote_selected(
-    selected: Sequence[Evidence], question_terms: Set[str] = frozenset()
-) -> list[Piece]:
+def _quote_selected(selected: Sequence[Evidence], question: str = "") -> list[Piece]:
     pieces: list[Piece] = []
     for passage in dict.fromkeys(one.passage for one in selected):
         spans = [one.span for one in selected if one.passage is passage]
-        pieces += quote_blocks(passage, spans, question_terms)
+        pieces += quote_blocks(passage, spans, question)
     if not any(piece.quoted_spans for piece in pieces):
         return [Piece("", NOT_IN_BOOK, (), "sentence", is_own_text=True)]
     return [replace(pieces[0], lead=pieces[0].lead.lstrip("\n")), *pieces[1:]]

@@ -17,11 +17,12 @@ from citewell.text.blocks import (
 )
 from citewell.text.plain_text import TABLE_RULE, strip_inline_markup
 from citewell.text.sentences import Kind, Span
-from citewell.text.terms import terms
+from citewell.text.terms import terms, words
 from citewell.verify.claims import Piece, QuotedSpan
-from citewell.verify.context import denies_its_section
-from citewell.verify.safety import addresses_llm
+from citewell.verify.context import denies_its_section, denying_line
+from citewell.verify.safety import addresses_llm, is_injected_instruction
 
+_QUOTED = re.compile(r"“[^”]+”|\"[^\"]+\"|«[^»]+»")
 MAX_ROWS = 12
 """Longer tables and lists are quoted in part, with a note."""
 
@@ -41,14 +42,13 @@ class _QuotedBlock:
         return self.spans[0].start, self.spans[-1].end
 
 
-def quote_blocks(
-    passage: Passage, selected: Sequence[Span], question_terms: Set[str] = frozenset()
-) -> list[Piece]:
+def quote_blocks(passage: Passage, selected: Sequence[Span], question: str = "") -> list[Piece]:
     """Return the blocks that contain the selected sentences, as pieces of an answer.
 
-    `question_terms` select the rows to quote of a long table.
+    The terms of the question select the rows to quote of a long table. Instructions to a language
+    model are left out unless the question quotes them.
     """
-    quoter = _BlockQuoter(passage, selected, question_terms)
+    quoter = _BlockQuoter(passage, selected, question)
     blocks = {block.offsets: block for span in selected for block in quoter.expand(span)}
     pieces = list(quoter.pieces([blocks[offsets] for offsets in sorted(blocks)]))
     while pieces and pieces[-1].needs_continuation:
@@ -63,14 +63,12 @@ def render_piece(piece: Piece) -> str:
 
 
 class _BlockQuoter:
-    def __init__(
-        self, passage: Passage, selected: Sequence[Span], question_terms: Set[str]
-    ) -> None:
+    def __init__(self, passage: Passage, selected: Sequence[Span], question: str) -> None:
         self._passage = passage
         self._text = passage.text
         self._blocks = blocks_of(passage.text)
         self._selected = {span.start for span in selected}
-        self._question_terms = question_terms
+        self._question = question
 
     def expand(self, span: Span) -> Iterator[_QuotedBlock]:
         """Yield the block of a selected sentence, and the blocks that it depends on."""
@@ -81,7 +79,8 @@ class _BlockQuoter:
         first, last, complete = self._block_range(index)
         for title in self._blocks[first].titles:
             yield _QuotedBlock((title,), "heading")
-        for lead in self._blocks[first].lead:
+        denying = denying_line(self._text, self._blocks, first)
+        for lead in self._blocks[first].lead or filter(None, [denying]):
             yield self._sentence(lead)
         for number in range(first, last + 1):
             yield from self._block(number, whole=complete or number < last)
@@ -168,7 +167,7 @@ class _BlockQuoter:
         # Terms in more than half of the rows do not distinguish any.
         distinctive = {
             term
-            for term in self._question_terms - common
+            for term in set(terms(self._question)) - common
             if sum(term in one for one in row_terms) <= len(rows) // 2
         }
         relevant = [row for row, one in zip(rows, row_terms, strict=True) if one & distinctive]
@@ -206,7 +205,11 @@ class _BlockQuoter:
     def _is_excluded(self, block: _QuotedBlock, text: str) -> bool:
         if len(block.spans) == 1 and is_picture(block.spans[0].of(self._text)):
             return True
-        return block.kind != "code" and addresses_llm(text)
+        if block.kind in ("code", "row"):
+            return block.kind == "row" and addresses_llm(text)
+        quotes = _QUOTED.findall(self._question)
+        asked_for = any(quote[1:-1] in text for quote in quotes if len(words(quote)) > 2)  # noqa: PLR2004
+        return is_injected_instruction(text) and not asked_for
 
 
 def _select_items(block: Block, selected: Set[int]) -> tuple[Sequence[Leaf], str]:

@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from html import unescape
 
 from citewell.text.memo import memoize_text
 
@@ -12,9 +13,9 @@ TAG = rf"</?[A-Za-z][\w.:-]*+(?:\s(?:[^<>\"'{{}}]|\"[^\"]*+\"|'[^']*+'|{BRACES})
 _HIDDEN_TAGS = frozenset(
     re.findall(
         r"\S+",
-        "script style template noscript noembed noframes del s strike"
-        # Fallback content.
-        " audio canvas iframe object video",
+        "script style template noscript noembed noframes del s strike title datalist"
+        # Fallback content, and parts of pictures that are not drawn.
+        " audio canvas iframe object video rp defs symbol metadata",
     )
 )
 """Elements whose content is hidden or struck out."""
@@ -26,8 +27,17 @@ _VOID_TAGS = frozenset(
 """Elements without content."""
 _BLANK = re.compile(r"\n[ \t]*\n|\Z")
 _HIDDEN_CLASSES = frozenset(
-    ("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screenreader-only")
+    re.findall(
+        r"\S+",
+        "sr-only visually-hidden visuallyhidden screen-reader-text screenreader-only hidden d-none"
+        " invisible is-hidden is-invisible line-through",
+    )
 )
+_SHOWN_WHEN_WIDE = re.compile(r"(?:^|\s)(?:\w+:|d-\w\w+-)(?!hidden|none|invisible)\w")
+"""Classes that show an element on wide screens only."""
+_CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_CSS_AT_RULE = re.compile(r"@[^{};]*+(?:;|\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\})")
+_CSS_RULE = re.compile(r"([^{};]++)\{([^{}]*+)\}")
 _ATTRIBUTE = re.compile(
     r"([\w:@.-]+)(?:\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|\{((?:[^{}]|\{[^{}]*+\})*+)\}|([^\s\"'=<>`]+)))?"
 )
@@ -36,9 +46,11 @@ _DECLARATION = re.compile(
     r"([a-zA-Z-]+)\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|([^;,\"'(){}]*(?:\([^()]*\)[^;,\"'(){}]*)*))"
 )
 _NUMBER = re.compile(r"(-?\d*\.?\d+)([a-z%]*)")
+_LIGHT = r"2(?:4\d|5[0-5])"
 _WHITE = re.compile(
-    r"white|snow|#fff(?:f|fff|fffff)?|transparent|#(?:...0|......00)"
-    r"|rgba?\(\s*255[\s,]+255[\s,]+255(?:[\s,/]+[\d.]+%?)?\s*\)"
+    r"white|snow|whitesmoke|ghostwhite|(?:floral|antique)white|ivory|transparent"
+    r"|#f{3,4}|#(?:f[\da-f]){3}(?:[\da-f]{2})?|#(?:...0|......00)"
+    rf"|rgba?\(\s*{_LIGHT}[\s,]+{_LIGHT}[\s,]+{_LIGHT}(?:[\s,/]+[\d.]+%?)?\s*\)"
     r"|(?:rgb|hsl)a?\([^()]*[,/]\s*0?\.?0+%?\s*\)"
 )
 _OFFSCREEN_TRANSLATE = re.compile(r"translate\w*\([^()]*-\d{4}")
@@ -55,6 +67,7 @@ def hidden_element_ends(
     `tags` are all tags of the text, in order. An unclosed element ends with its paragraph. Tag
     names are case-sensitive in JSX.
     """
+    rules = hidden_selectors("".join(re.findall(r"<style[^>]*+>([^<]*+)", text, re.I)))
     ends: dict[int, int] = {}
     open_tags: dict[str, list[int | None]] = {}
     for tag in tags:
@@ -65,7 +78,7 @@ def hidden_element_ends(
             if opening is not None:
                 ends[opening] = tag.end()
         elif name and name not in _VOID_TAGS and not tag[0].endswith("/>"):
-            hidden = is_hidden_element(name, _attributes(tag[0]))
+            hidden = is_hidden_element(name, _attributes(tag[0]), rules=rules)
             open_tags.setdefault(name, []).append(tag.start() if hidden else None)
     end = 0
     for opening in sorted(n for starts in open_tags.values() for n in starts if n is not None):
@@ -86,28 +99,57 @@ def _attributes(tag: str) -> dict[str, str]:
     }
 
 
-def is_hidden_element(name: str, attributes: Mapping[str, str], *, on_colour: bool = False) -> bool:
+def hidden_selectors(css: str) -> frozenset[str]:
+    """Return the simple selectors that a style sheet hides, and never shows again."""
+    rules = _CSS_RULE.findall(_CSS_AT_RULE.sub("", _CSS_COMMENT.sub(" ", css)))
+    hidden = {
+        selector.strip()
+        for selectors, style in rules
+        if _is_hiding(style, on_colour=False)
+        for selector in selectors.split(",")
+    }
+    shown = " ".join(
+        selectors for selectors, style in rules if not _is_hiding(style, on_colour=False)
+    )
+    return frozenset(one for one in hidden if one[:1] not in ".#" or f"{one}." not in shown)
+
+
+def is_hidden_element(
+    name: str,
+    attributes: Mapping[str, str],
+    *,
+    on_colour: bool = False,
+    rules: Set[str] = frozenset(),
+) -> bool:
     """Whether the text of an element is struck out or visually hidden.
 
-    White text is visible `on_colour`. `aria-hidden` does not count: it hides only from screen
-    readers.
+    White text is visible `on_colour`. `rules` are the selectors that the page's own style sheet
+    hides. `aria-hidden` does not count: it hides only from screen readers.
     """
     if attributes.get("role") == "tabpanel":
         return False  # visible when the tab is selected
     hidden = attributes.get("hidden", "false").strip().lower()
     classes = attributes.get("class") or attributes.get("classname") or ""
+    names = set(re.split(r"[\s\"'`]+", classes))
     colour = attributes.get("color", "").strip().lower() if name == "font" else ""
     return (
         name in _HIDDEN_TAGS
         or (name == "dialog" and "open" not in attributes)
         or hidden not in ("until-found", "false")
-        or bool(_HIDDEN_CLASSES & set(re.split(r"[\s\"'`]+", classes)))
+        or (bool(_HIDDEN_CLASSES & names) and not _SHOWN_WHEN_WIDE.search(classes))
+        or (
+            bool(rules)
+            and not rules.isdisjoint(
+                {name, f"#{attributes.get('id')}", *(f".{one}" for one in names)}
+            )
+        )
         or (bool(_WHITE.fullmatch(colour)) and not on_colour)
         or _is_hiding(attributes.get("style", ""), on_colour=on_colour)
     )
 
 
 def _is_hiding(style: str, *, on_colour: bool) -> bool:
+    style = _CSS_COMMENT.sub("", unescape(style))
     if ":" not in style:
         return False
     style_values = {
@@ -120,6 +162,8 @@ def _is_hiding(style: str, *, on_colour: bool) -> bool:
     }
     return (
         style_values.get("display") == "none"
+        or "line-through" in style_values.get("text-decoration", "")
+        or style_values.get("text-decoration-line") == "line-through"
         or style_values.get("visibility") in ("hidden", "collapse")
         or style_values.get("content-visibility") == "hidden"
         or _is_at_most(style_values.get("font-size", ""), least=1)
@@ -211,7 +255,9 @@ _CODE_SPAN_OR_BLOCK = re.compile(
     re.S | re.M,
 )
 _INVISIBLE_MARKUP = re.compile(
-    r"<!--.*?(?:-->|\Z)|(?<!\\)~~(?!~)[^~]++~~|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
+    r"<!--.*?(?:-->|\Z)|(?<!\\)~~(?!~)[^~]++~~"
+    # GitHub and Docusaurus strike out what is between single tildes; others make it an index.
+    r"|(?<![\\~\w])~(?=[^\s~])[^~]*+(?<=[^\s~])~(?![~\w])|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
     re.S | re.M,
 )
 _TAG = re.compile(TAG)
@@ -254,7 +300,7 @@ def mask_hidden_text(text: str) -> str:
     That includes comments, hidden elements, struck-out text and link targets. Offsets do not
     change.
     """
-    if not any(sign in text for sign in ("](", "<", "]:", "~~")):
+    if not any(sign in text for sign in ("](", "<", "]:", "~")):
         return text
     code = [match.span() for match in _CODE_SPAN_OR_BLOCK.finditer(text)]
 

@@ -35,6 +35,11 @@ _NEGATION = re.compile(
     r"|unfounded|alleged(?:ly)?|supposed(?:ly)?|dangerous|fatal|illegal|unsafe)\b|n['’]t\b",
     re.I,
 )
+_LABEL_NOUN = re.compile(rf"\b(?:{_LABELS})\b", re.I)
+_POINTS_AHEAD = re.compile(
+    r"\b(?:here (?:is|are|come)|the following|below|what (?:you|we|one|people|not)\b)", re.I
+)
+_TITLE_WORDS = 6
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -51,6 +56,24 @@ def denies_its_section(heading: str) -> bool:
     return bool(_LABEL.search(_SUBORDINATE.sub(" ", strip_inline_markup(heading))))
 
 
+def denying_line(text: str, blocks: Sequence[Block], index: int) -> Span | None:
+    """Return the paragraph above a block if it denies the block, as a title or a sentence.
+
+    It has a single line: “Answers that are wrong”, “Here is what you should never do.”
+    """
+    above = blocks[index - 1] if index else None
+    if above is None or above.kind != "paragraph" or len(above.leaves[0].sentences) > 1:
+        return None
+    if above.containers != blocks[index].containers[: len(above.containers)]:
+        return None
+    line = strip_inline_markup(above.leaves[0].sentences[0].of(text))
+    is_title = len(words(line)) <= _TITLE_WORDS or not line.rstrip().endswith((".", "!", "?"))
+    denies = (is_title and _LABEL_NOUN.search(line)) or (
+        _POINTS_AHEAD.search(line) and denies_what_follows(line)
+    )
+    return above.leaves[0].sentences[0] if denies and not is_denial(line) else None
+
+
 def is_under_denial(chunk: Chunk, start: int, end: int, released: Sequence[Claim] = ()) -> bool:
     """Return whether a line denies a span, and the answer does not show that line before it."""
     lines = list(_denying_lines(chunk, start, end))
@@ -62,6 +85,8 @@ def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
     blocks = blocks_of(text)
     index = block_at(blocks, start)
     if index is not None:
+        if line := denying_line(text, blocks, index):
+            yield line.of(text)
         yield from _denying_introductions(text, blocks[index], start, end)
         yield from _denying_replies(text, blocks, index, end)
     if chunk.source_file and denies_its_section(chunk.path[-1]):

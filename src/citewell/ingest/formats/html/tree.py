@@ -7,7 +7,7 @@ import re
 from lxml import etree
 
 from citewell.errors import UnreadableFile
-from citewell.text.sanitize import is_hidden_element
+from citewell.text.sanitize import hidden_selectors, is_hidden_element
 
 Element = etree._Element
 _MAX_DEPTH = 100
@@ -258,14 +258,16 @@ def _select(tree: Element, path: str) -> list[Element]:
 
 def remove_unwanted(tree: Element, *, site: bool) -> None:
     """Remove hidden elements and, on a `site`, navigation and decoration."""
+    sheets = [style.text or "" for style in tree.getroottree().iter("style")]
+    rules = hidden_selectors("\n".join(sheets))
     for element in list(tree.iterdescendants()):
-        if not isinstance(element.tag, str) or _is_unwanted(element, site=site):
+        if not isinstance(element.tag, str) or _is_unwanted(element, rules, site=site):
             remove_keeping_tail(element)
 
 
-def _is_unwanted(element: Element, *, site: bool) -> bool:
+def _is_unwanted(element: Element, rules: frozenset[str], *, site: bool) -> bool:
     tag = tag_name(element)
-    if tag in _DROPPED or _is_hidden(element):
+    if tag in _DROPPED or _is_hidden(element, rules):
         in_quote = any(tag_name(e) == "blockquote" for e in element.iterancestors())
         return not (tag == "footer" and in_quote)
     if tag == "input":
@@ -289,10 +291,11 @@ def _is_furniture(element: Element) -> bool:
     return by_class and not any(tag_name(e) == "h1" for e in element.iterdescendants())
 
 
-def _is_hidden(element: Element) -> bool:
+def _is_hidden(element: Element, rules: frozenset[str]) -> bool:
     # Visual duplicates of formulas and icons.
     aria_hidden = element.get("aria-hidden") == "true" and element.get("role") != "tabpanel"
     attributes = {str(name).lower(): str(value) for name, value in element.attrib.items()}
     ancestors = element.iterancestors() if "color" in attributes.get("style", "") else ()
     coloured = any("background" in (e.get("style") or "") for e in ancestors)
-    return aria_hidden or is_hidden_element(tag_name(element), attributes, on_colour=coloured)
+    name = tag_name(element)
+    return aria_hidden or is_hidden_element(name, attributes, on_colour=coloured, rules=rules)
