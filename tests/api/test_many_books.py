@@ -1,6 +1,7 @@
 """Several books in one service: keys that open some of them, and a search across those named."""
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from agents.testing import ScriptedModel, assistant_message
@@ -29,9 +30,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def services(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
-    monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
-    return build_services(data)
+def services(data: Path, tmp_path: Path) -> Services:
+    # A folder of its own: once a service has had keys, it answers nobody without one.
+    return build_services(copytree(data, tmp_path / "data"))
 
 
 async def test_a_key_for_one_book_knows_of_no_other(services: Services) -> None:
