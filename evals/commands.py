@@ -56,7 +56,7 @@ from evals.retrieval_report import (
     write_summary,
 )
 from evals.sets import find_sets
-from evals.styles import styles
+from evals.styles import lies, styles
 from evals.timing import Stopwatch, TimedEmbedder, TimedReranker, forget_peak, peak_mb
 from evals.verification_commands import print_figures
 
@@ -281,6 +281,7 @@ for one in (
     reading,
     readers,
     styles,
+    lies,
 ):
     command.add_command(one)
 

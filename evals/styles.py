@@ -27,7 +27,7 @@ from citewell.events import Done
 from citewell.ports import Answerer
 from citewell.settings import Settings
 from citewell.text.terms import terms
-from citewell.wiring import wire_services
+from citewell.wiring import build_judge, wire_services
 from evals.readers import normal
 from evals.sets import numbered_lines
 from tests.servers import ChatServer, Reply
@@ -140,7 +140,7 @@ async def replay(
     """Let the service show every version of every answer."""
     found = []
     for question in questions:
-        for style in STYLES:
+        for style in question.answers:
             for text, said in versions(question.answers[style]):
                 oracle.replies[0] = Reply(text)
                 oracle.true = {normal(sentence) for sentence, true in said if true}
@@ -230,6 +230,45 @@ def styles(
     if out:
         rows = (json.dumps(_row(one), ensure_ascii=False) + "\n" for one in replayed)
         out.write_text("".join(rows), "utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lie:
+    """A false claim made from the words of its evidence, and a true one."""
+
+    id: str
+    half: Literal["dev", "test"]
+    book: str
+    kind: str
+    heading: str
+    evidence: str
+    claim: str
+    twin: str
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=FOLDER / "lies.jsonl")
+@click.option("--half", type=click.Choice(["dev", "test"]), default="dev", show_default=True)
+@data_option
+def lies(path: Path, half: str, data_dir: Path | None) -> None:
+    """Judge the lies in PATH by their evidence and print how many are supported, by kind."""
+    judge = build_judge(settings_from(data_dir))
+    adapter = TypeAdapter(Lie)
+    rows = [adapter.validate_python(json.loads(line)) for _, line in numbered_lines(path)]
+    shown: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for one in rows:
+        if one.half == half:
+            passed = [
+                judge.judge(claim, [one.evidence], [0]).kind == "supported"
+                for claim in (one.claim, one.twin)
+            ]
+            shown[one.kind].append((passed[0], passed[1]))
+    shown["all"] = [pair for pairs in shown.values() for pair in pairs]
+    table = Table("kind", "lies", "supported", "twins supported")
+    for kind, pairs in sorted(shown.items()):
+        counts = (len(pairs), sum(false for false, _ in pairs), sum(true for _, true in pairs))
+        table.add_row(kind, *map(str, counts))
+    Console(width=120).print(table)
 
 
 async def _run(
