@@ -172,6 +172,9 @@ lock: $(VENV)/bin/uv ## pin every dependency again
 	  --python-version 3.11 pyproject.toml --extra otel --extra postgres --extra qdrant --extra redis -c requirements.lock \
 	  -o deploy/requirements.lock
 
+audit: | $(UV) ## known vulnerabilities of everything that is installed in production; needs the network
+	$(UV) tool run pip-audit --require-hashes --disable-pip -r deploy/requirements.lock
+
 clean: ## remove the environment, the sample's data and the sites that tests built
 	rm -rf $(VENV) .citewell .node .models .growth .peers
 

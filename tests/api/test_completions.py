@@ -262,7 +262,7 @@ async def test_keys_and_limits_hold_here_too(services: Services) -> None:
         with pytest.raises(openai.PermissionDeniedError):
             await ask(client.with_options(api_key=idle), LENS)
         with pytest.raises(openai.APIStatusError) as large:
-            await ask(client.with_options(api_key=key), *["a", "x" * 600_000], LENS)
+            await ask(client.with_options(api_key=key), *["a", "x" * 520_000], LENS)
         await ask(client.with_options(api_key=key), LENS)
         with pytest.raises(openai.RateLimitError) as often:
             await ask(client.with_options(api_key=key), LENS)

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 from citewell import wiring
 from citewell.api import app
 from citewell.api.routes import health
+from citewell.index import qdrant_local
 from citewell.ingest.pipeline import ingest
 from citewell.options import LlmOptions
 from citewell.wiring import Services
@@ -270,3 +272,30 @@ async def test_the_embedded_model_quotes_the_book_instead_if_it_is_in_the_list(
     assert [notice["code"] for notice in reply["notices"]] == ["embedded_answer"]
     assert (reply["response"], reply["model"]) == (embedded["response"], "embedded")
     assert receipt["model"] == "embedded"
+
+
+@pytest.fixture
+def in_memory(tiny_data: Path) -> Iterator[Path]:
+    """A data folder on a file system in memory."""
+    memory = Path("/dev/shm")
+    if not memory.is_mount():
+        pytest.skip("needs a tmpfs")
+    with TemporaryDirectory(dir=memory) as folder:
+        shutil.copytree(tiny_data / "books", Path(folder) / "books")
+        yield Path(folder)
+
+
+async def test_a_book_that_a_full_tmpfs_cannot_map_is_refused_and_the_service_lives(
+    in_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = shutil.disk_usage(in_memory)
+    async with serving(build_services(in_memory)) as client:
+        monkeypatch.setattr(qdrant_local, "disk_usage", lambda _: used._replace(free=4_096))
+        full = [await client.post(path, json=ASKED) for path in ("/chat/run", "/chat/stream")]
+        health = await client.get("/health")
+        monkeypatch.undo()
+        later = await client.post("/chat/run", json=ASKED)
+
+    assert [reply.status_code for reply in full] == [507, 507]
+    assert full[0].json()["code"] == "DiskFull"
+    assert (health.status_code, later.status_code) == (200, 200)

@@ -1,6 +1,7 @@
 """Whatever is asked and whatever a model writes, the question ends and the service stays awake."""
 
 import asyncio
+import threading
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -82,3 +83,39 @@ async def test_readers_with_the_key_of_a_page_cannot_stop_the_service(tiny_copy:
 
     assert reply.status_code == 200, reply.text
     assert waited < HEALTH_SECONDS
+
+
+async def test_a_question_does_not_wait_for_the_selections_of_others(tiny_copy: Path) -> None:
+    services = build_services(tiny_copy)
+    embed, at_once, most = services.embedder.embed_passages, 0, 0
+
+    def slowly(texts: Any) -> Any:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        released.wait(30)
+        at_once -= 1
+        return embed(texts)
+
+    released = threading.Event()
+    services.embedder.embed_passages = slowly  # type: ignore[method-assign]
+    async with serving(services) as client:
+        text = "The lens weighs 3 kg. It has two arms."
+        waiting = [
+            asyncio.create_task(client.post("/chat/run", json=selection(f"{n}. {text}")))
+            for n in range(24)
+        ]
+        try:
+            begun = 0
+            while begun < len(waiting):
+                entries = await services.threads.answers(state="processing", limit=99, offset=0)
+                begun = len(entries)
+            async with asyncio.timeout(20):
+                asked_beside = await client.post("/chat/run", json=ASKED)
+        finally:
+            released.set()
+        selections = await asyncio.gather(*waiting)
+
+    assert asked_beside.status_code == 200
+    assert {reply.status_code for reply in selections} == {200}
+    assert 1 <= most <= 2

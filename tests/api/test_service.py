@@ -183,6 +183,8 @@ async def test_a_citation_can_be_read_in_its_page(client: httpx.AsyncClient) -> 
     assert "A Fresnel lens is a lens made of concentric rings of glass." in page.text
     assert "<table " in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
+    assert page.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_markup_in_a_books_text_stays_text_where_it_is_read(tiny: Services) -> None:

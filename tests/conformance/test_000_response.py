@@ -89,14 +89,14 @@ def test_sources_are_what_the_answer_cites(main: Service, question: str) -> None
 
 
 @pytest.mark.parametrize("question", [COVERED, CONTENTS])
-@item("000.37", "sources[].content_id is among what was retrieved; at most top_k of them")
+@item("000.37", "sources[].content_id is among what was retrieved; top_k, or one for each line")
 def test_every_source_was_retrieved(main: Service, question: str) -> None:
     events = main.stream(STREAM, asked(question))
 
     sources = {source["content_id"] for source in event_of(events, "done")["sources"]}
     found = [data for name, data in events if name == "retrieved_content"]
     assert sources <= {one["id"] for data in found for one in data["content_chunks"]}
-    assert len(sources) <= 5
+    assert len(sources) <= (5 if question == COVERED else 60)
 
 
 @item("000.42", "confidence_score is the confidence in the response: 0 where it claims nothing")

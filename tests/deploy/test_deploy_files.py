@@ -17,6 +17,7 @@ from prometheus_client import generate_latest
 
 from citewell.settings import Settings
 from citewell.telemetry import REGISTRY
+from citewell.version import __version__
 from tests.test_architecture import _settings
 
 ROOT = Path(__file__).parents[2]
@@ -110,6 +111,17 @@ def test_the_locked_dependencies_of_the_image_are_those_of_the_service_and_more(
 
     assert pinned(ROOT / "requirements.lock") <= image
     assert {name.partition("==")[0] for name in image} >= {"asyncpg", "qdrant-client", "redis"}
+
+
+def test_what_is_installed_on_servers_has_hashes_and_versions() -> None:
+    build = (DEPLOY / "build.lock").read_text("utf-8")
+    tags = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text("utf-8"))["images"]
+
+    assert build.count("--hash=sha256:") >= 2
+    for file in (DOCKERFILE, UNIT):
+        for line in re.findall(r".*\bpip install\b.*", file.read_text("utf-8")):
+            assert re.search(r"--require-hashes|--no-deps|--no-cache --compile", line), line
+    assert [one["newTag"] for one in tags] == [__version__]
 
 
 def test_the_compose_file_follows_the_specification() -> None:

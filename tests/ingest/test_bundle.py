@@ -182,6 +182,10 @@ def test_a_file_that_cannot_be_trusted_is_one_sentence_and_changes_nothing(
 
     assert says in str(caught.value)
     assert str(caught.value).count(". ") == 0
+    empty = library.with_name("empty")
+    with pytest.raises(error):
+        import_book(bad, empty, EMBEDDER)
+    assert not empty.exists() or list(empty.iterdir()) == []
     kept = {k: v for k, v in everything(library).items() if "/revisions/new/" not in k}
     assert kept == before
     assert sorted(path.name for path in library.parent.parent.iterdir()) == names

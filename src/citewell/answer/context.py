@@ -32,7 +32,7 @@ from citewell.verify.confidence import score_confidence
 from citewell.verify.grounding import LinkBuilder
 
 SECTION_CHARS, SECTIONS_READ = 4_000, 4
-"""Of a long selection, so many sections in a row are read: about 4,000 tokens."""
+"""Of a long selection, so many sections in a row are read: together, about 4,000 tokens."""
 
 
 def apply_target_risk(
@@ -161,9 +161,9 @@ class SelectedPassage:
         )
 
 
-def part_to_read(text: str, question: str) -> str:
-    """Return the part of a long selection that shares most words with the question."""
-    if len(text) <= SECTIONS_READ * SECTION_CHARS:
+def part_to_read(text: str, question: str, sections: int) -> str:
+    """Return the sections of a long selection that share most words with the question."""
+    if len(text) <= sections * SECTION_CHARS:
         return text
     cuts = [0]
     while len(text) - cuts[-1] > SECTION_CHARS:
@@ -172,13 +172,18 @@ def part_to_read(text: str, question: str) -> str:
         cuts.append(found + 1 if found > 0 else end)
     wanted = set(terms(question))
     known = [wanted & set(terms(text[start:end])) for start, end in pairwise([*cuts, len(text)])]
-    firsts = range(max(1, len(cuts) - SECTIONS_READ + 1))
-    best = max(firsts, key=lambda first: len(set().union(*known[first : first + SECTIONS_READ])))
-    return text[cuts[best] : [*cuts, len(text)][min(best + SECTIONS_READ, len(cuts))]]
+    firsts = range(max(1, len(cuts) - sections + 1))
+    best = max(firsts, key=lambda first: len(set().union(*known[first : first + sections])))
+    return text[cuts[best] : [*cuts, len(text)][min(best + sections, len(cuts))]]
 
 
 async def locate_selection(
-    selected: str, index: Index, embedder: Embedder, question: str = ""
+    selected: str,
+    index: Index,
+    embedder: Embedder,
+    question: str = "",
+    *,
+    sections: int = SECTIONS_READ,
 ) -> SelectedPassage:
     """Turn a selection, or the part of it about the question, into a passage in the book.
 
@@ -190,7 +195,7 @@ async def locate_selection(
         raise BadRequest(f"A selection has {shortest} to {longest:,} characters.")
 
     def find() -> SelectedPassage:
-        text = part_to_read(replace_lone_surrogates(selected), question)
+        text = part_to_read(replace_lone_surrogates(selected), question, sections)
         located = locate(index, text, embedder.embed_query(text[:LOCATE_PREFIX_CHARS]))
         return SelectedPassage(_chunk(text, index.book, embedder), located)
 

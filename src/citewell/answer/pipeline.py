@@ -10,12 +10,14 @@ from uuid import uuid4
 
 from citewell.answer.agent import AgentContext
 from citewell.answer.context import (
+    SECTIONS_READ,
     apply_answerability_gate,
     apply_target_risk,
     fit_to_budget,
     locate_selection,
     score_passages,
 )
+from citewell.answer.extractive import EMBEDDED_NAME
 from citewell.answer.generate import AnswerGenerator
 from citewell.answer.llm import LlmHelper, TopicSummarizer
 from citewell.answer.models import ModelChain
@@ -67,6 +69,8 @@ from citewell.verify.safety import is_injected_instruction, reject_claim
 
 MAX_PASSAGES = 20
 """Maximum passages per answer, including those the model retrieves with its tools."""
+SELECTION_SLOTS = 2
+"""Selections that are read at the same time; other questions do not wait for them."""
 MAX_OPENED = 3 * MAX_PASSAGES
 """Maximum passages for an answer from the table of contents, which cites one for each line."""
 HISTORY_MESSAGES = 6
@@ -102,6 +106,8 @@ class Pipeline:
         self._models = models
         self._generator = AnswerGenerator(models, judge, options)
         self._options = options
+        # A selection is embedded when it is asked about, on all cores: not many at a time.
+        self._selection_slots = asyncio.Semaphore(SELECTION_SLOTS)
         helper = LlmHelper(models)
         self._rewrite = partial(helper.ask, REWRITE) if models.limits.rewrite else None
         self.topics = (
@@ -259,13 +265,19 @@ class Pipeline:
         """Make the reader's selection the only evidence, without search or history."""
         start = perf_counter()
         run.standalone_question = run.question.text
-        run.selected_passage = await locate_selection(
-            text, run.index, self._searcher.embedder, run.standalone_question
-        )
         run.about_whole_selection = asks_about_whole(run.standalone_question)
-        result = await score_selection(
-            self._searcher, run.index, run.selected_passage.chunk, run.standalone_question
-        )
+        quotes_beginning = run.about_whole_selection and self._models.first == EMBEDDED_NAME
+        async with self._selection_slots:
+            run.selected_passage = await locate_selection(
+                text,
+                run.index,
+                self._searcher.embedder,
+                "" if run.about_whole_selection else run.standalone_question,
+                sections=1 if quotes_beginning else SECTIONS_READ,
+            )
+            result = await score_selection(
+                self._searcher, run.index, run.selected_passage.chunk, run.standalone_question
+            )
         return _apply_gate(run, result, self._options.context_tokens, start)
 
     async def _search(

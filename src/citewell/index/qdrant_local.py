@@ -5,8 +5,9 @@ is flushed and has no write-ahead log, so any number of processes can read it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from qdrant_edge import (
 )
 
 from citewell.domain import AllowedValues, Chunk, Contents, Filters, Prefix
-from citewell.errors import IndexUnavailable
+from citewell.errors import DiskFull, IndexUnavailable
 from citewell.index.bm25 import Scored, SparseWeights, passage_weights
 from citewell.index.book import BATCH_SIZE, DENSE, KEYWORD, BookIndex, Payload
 from citewell.index.revision import Manifest, chunk_to_json
@@ -90,11 +91,31 @@ def build_shard(
         shard.close()
 
 
+def _check_memory(folder: Path) -> None:
+    """Check that a file system in memory can hold what the engine maps.
+
+    Its files are sparse, and where their pages cannot be allocated, the process would be killed.
+
+    Raises:
+        DiskFull: there is not enough space.
+    """
+    with suppress(OSError):  # only Linux has the file
+        mounts = [line.split() for line in Path("/proc/mounts").read_text("utf-8").splitlines()]
+        above = [one for one in mounts if folder.resolve().is_relative_to(one[1])]
+        if max(above, key=lambda one: len(one[1]))[2] not in ("tmpfs", "ramfs"):
+            return
+        files = [file.stat() for file in folder.rglob("*")]
+        missing = sum(max(0, one.st_size - 512 * one.st_blocks) for one in files)
+        if disk_usage(folder).free < missing:
+            raise DiskFull(f"The index in {folder} needs {missing} more bytes of memory.")
+
+
 class EdgeEngine:
     """A shard in a folder, open for reading."""
 
     def __init__(self, folder: Path) -> None:
         """Open the shard that `build_shard` wrote."""
+        _check_memory(folder)
         with _engine_errors("opening"):
             self._shard = EdgeShard.load(str(folder))
 

@@ -7,6 +7,7 @@ after an archive member.
 
 import hashlib
 import json
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -91,7 +92,12 @@ def import_book(source: Path, library: Path, embedder: str) -> IngestReport:
         manifest, report = _read_header(archive, source, embedder)
         folder = library / manifest.book
         with disk_errors(library), lock_book(folder, manifest.book):
-            _rebuild(archive, source, folder, manifest, report)
+            try:
+                _rebuild(archive, source, folder, manifest, report)
+            except BaseException:
+                if not current_revision(folder) and not (folder / "embeddings.db").exists():
+                    shutil.rmtree(folder)
+                raise
     return replace(report, seconds=perf_counter() - started)
 
 

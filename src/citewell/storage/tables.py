@@ -3,7 +3,7 @@
 A change to any table in `METADATA` needs a new migration in `migrations/versions`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -291,15 +291,14 @@ def entry_row(
 
 def message_rows(
     messages: Sequence[Message], thread_id: str, first: int, at: datetime | None
-) -> list[dict[str, Any]]:
-    """Return the rows of messages from position `first` on.
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of messages from position `first` on.
 
     Questions may overlap, but no message is dated before the one above it, the first one's `at`.
     """
-    rows = []
     for position, message in enumerate(messages, first):
         at = max(at or message.created_at, message.created_at)
-        row = {
+        yield {
             "thread_id": thread_id,
             "position": position,
             "id": message.id,
@@ -309,8 +308,6 @@ def message_rows(
             "confidence": message.confidence,
             "record": dict(message.record),
         }
-        rows.append(row)
-    return rows
 
 
 KEYS = Table(

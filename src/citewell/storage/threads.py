@@ -288,7 +288,7 @@ class SqlThreadStore:
             )
             at = await connection.scalar(previous)
             rows = message_rows(messages, answer.thread_id, first, at)
-            await connection.execute(insert(MESSAGES), rows)
+            await connection.execute(insert(MESSAGES), list(rows))
             if start.metadata and first:
                 metadata = {**thread.metadata, **start.metadata}
                 query = update(THREADS).where(THREADS.c.id == answer.thread_id)

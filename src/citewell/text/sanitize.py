@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from html import unescape
 
 from citewell.text.memo import memoize_text
@@ -119,7 +119,7 @@ def is_hidden_element(
     attributes: Mapping[str, str],
     *,
     on_colour: bool = False,
-    rules: Set[str] = frozenset(),
+    rules: frozenset[str] = frozenset(),
 ) -> bool:
     """Whether the text of an element is struck out or visually hidden.
 
@@ -131,18 +131,14 @@ def is_hidden_element(
     hidden = attributes.get("hidden", "false").strip().lower()
     classes = attributes.get("class") or attributes.get("classname") or ""
     names = set(re.split(r"[\s\"'`]+", classes))
+    selectors = {name, f"#{attributes.get('id')}", *(f".{one}" for one in names)}
     colour = attributes.get("color", "").strip().lower() if name == "font" else ""
     return (
         name in _HIDDEN_TAGS
         or (name == "dialog" and "open" not in attributes)
         or hidden not in ("until-found", "false")
         or (bool(_HIDDEN_CLASSES & names) and not _SHOWN_WHEN_WIDE.search(classes))
-        or (
-            bool(rules)
-            and not rules.isdisjoint(
-                {name, f"#{attributes.get('id')}", *(f".{one}" for one in names)}
-            )
-        )
+        or not rules.isdisjoint(selectors)
         or (bool(_WHITE.fullmatch(colour)) and not on_colour)
         or _is_hiding(attributes.get("style", ""), on_colour=on_colour)
     )

@@ -88,8 +88,9 @@ async def _check_scopes(
     if missing:
         raise NotAllowed(f"This needs a key with the scope `{'`, `'.join(missing)}`.")
     count: SessionCounter | None = request.scope["state"].get("count_session")
-    if count and request.url.path.startswith(SESSION_LIMITED_PREFIX):
-        await count(await _requested_session_id(request))
+    if count and request.url.path.startswith(SESSION_LIMITED_PREFIX):  # noqa: SIM102
+        if session_id := await _requested_session_id(request):
+            await count(session_id)
 
 
 async def _requested_session_id(request: Request) -> str:
@@ -153,8 +154,6 @@ class AuthMiddleware:
             await _count_request(limiter, limit_states, "ip", caller.address)
 
         async def count_session(session_id: str) -> None:
-            if not session_id:
-                return
             # The owner is part of the identifier, so that nobody can exhaust the limit of another.
             # Readers without a token get a new one each time, so they share one counter per key.
             owner = caller.id if caller.issued_token else caller.owner

@@ -25,7 +25,11 @@ from citewell.errors import AnswerTimedOut, UnknownPage
 from citewell.index.library import BaseLibrary
 from citewell.text.plain_text import detach_from_page
 
-CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'self'; form-action 'none'"
+PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'none';"
+    " frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+}
 RENDER_SECONDS = 30.0
 """How long one page may take to become HTML."""
 
@@ -72,7 +76,7 @@ def pages_router(library: BaseLibrary) -> APIRouter:
                 page = await asyncio.to_thread(_render, library, name, source_file)
         except TimeoutError as error:
             raise AnswerTimedOut("The page takes too long to render.") from error
-        return HTMLResponse(page, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
+        return HTMLResponse(page, headers=PAGE_HEADERS)
 
     return router
 
