@@ -20,7 +20,7 @@ from citewell.text.sentences import Kind, Span
 from citewell.text.terms import terms, words
 from citewell.verify.claims import Piece, QuotedSpan
 from citewell.verify.context import denies_its_section, denying_line
-from citewell.verify.safety import addresses_llm, is_injected_instruction
+from citewell.verify.safety import addresses_llm
 
 _QUOTED = re.compile(r"“[^”]+”|\"[^\"]+\"|«[^»]+»")
 MAX_ROWS = 12
@@ -205,11 +205,11 @@ class _BlockQuoter:
     def _is_excluded(self, block: _QuotedBlock, text: str) -> bool:
         if len(block.spans) == 1 and is_picture(block.spans[0].of(self._text)):
             return True
-        if block.kind in ("code", "row"):
-            return block.kind == "row" and addresses_llm(text)
+        if block.kind == "code":
+            return False
         quotes = _QUOTED.findall(self._question)
         asked_for = any(quote[1:-1] in text for quote in quotes if len(words(quote)) > 2)  # noqa: PLR2004
-        return is_injected_instruction(text) and not asked_for
+        return addresses_llm(text) and not asked_for
 
 
 def _select_items(block: Block, selected: Set[int]) -> tuple[Sequence[Leaf], str]:

@@ -253,7 +253,7 @@ _CODE_SPAN_OR_BLOCK = re.compile(
 _INVISIBLE_MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)|(?<!\\)~~(?!~)[^~]++~~"
     # GitHub and Docusaurus strike out what is between single tildes; others make it an index.
-    r"|(?<![\\~\w])~(?=[^\s~])[^~]*+(?<=[^\s~])~(?![~\w])|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
+    r"|(?<![\\~\w])~(?=[^\s~])[^~\n]*+(?<=[^\s~])~(?![~\w])|^[ \t>]*+\[[^\]\n]*+\]:[ \t]*\S[^\n]*$",
     re.S | re.M,
 )
 _TAG = re.compile(TAG)

@@ -145,6 +145,11 @@ _PLAIN = _any_of(
     r" readers?\b",
 )
 """Phrases that are only ever addressed to a language model."""
+_OVERRIDE = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b(?=[^.!?\n]{0,40}"
+    rf"\b(?:previous|prior|earlier|above|preceding)\b)[^.!?\n]{{0,40}}\b{_RULES}\b",
+    re.I,
+)
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|`[^`]*`|‘[^’]*’")
 _TEMPLATE = re.compile(r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>")
 _SPACED = re.compile(rf"(?:\w{INVISIBLE.pattern}+){{3,}}")
@@ -175,7 +180,10 @@ def addresses_llm(text: str) -> bool:
     """Return whether a text is clearly addressed to a language model."""
     seen = (text if text.isascii() else _strip_invisible(text)).strip()
     spoken = _QUOTED.sub(" … ", _YOU_ARE.sub("you are", seen))
-    return bool(_PLAIN.search(spoken) or _SPACED.search(seen))
+    return any(
+        pattern.search(text)
+        for pattern, text in ((_PLAIN, spoken), (_OVERRIDE, spoken), (_SPACED, seen))
+    )
 
 
 def _strip_invisible(text: str) -> str:
