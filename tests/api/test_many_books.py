@@ -31,6 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def services(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
+    (data / "keys-were-created").unlink(missing_ok=True)  # by a test with another database
     return build_services(data)
 
 
@@ -114,6 +115,7 @@ async def test_each_book_is_answered_for_as_it_is_set(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
+    (data / "keys-were-created").unlink(missing_ok=True)  # by a test with another database
     monkeypatch.setenv("CITEWELL_BOOKS", '[{"name": "horns", "unsupported": "allow"}]')
     said = "Colza oil burns in the lamp of the lighthouse. [1] Whales sing at night. [1]"
     horns = "A brass horn warns ships of the lighthouse in fog. [1] Whales sing at night. [1]"
