@@ -79,6 +79,10 @@ golden: $(READY) ## score the golden questions about the sample book
 	$(BIN)/citewell ingest examples/physical-ai
 	$(BIN)/python -m evals golden evals/data/golden/physical-ai.jsonl --at-least 18 4 5
 
+HALF ?= dev
+readers: $(READY) ## readers' questions about the sample and the shared books: facts shown, words, refusals (HALF=dev or test)
+	$(BIN)/python -m evals readers --half $(HALF)
+
 oracle: $(DEV) ## record what the product does in .oracle/new and compare with .oracle/kept (KEEP=1 keeps it)
 	$(BIN)/python -m evals.oracle $(if $(KEEP),--keep)
 

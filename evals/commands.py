@@ -38,6 +38,7 @@ from evals.injection import (
 from evals.injection import (
     write_book as write_attacked_book,
 )
+from evals.readers import readers
 from evals.reading import Reading, read_book
 from evals.retrieval import (
     CORPUS,
@@ -55,6 +56,7 @@ from evals.retrieval_report import (
     write_summary,
 )
 from evals.sets import find_sets
+from evals.styles import lies, styles
 from evals.timing import Stopwatch, TimedEmbedder, TimedReranker, forget_peak, peak_mb
 from evals.verification_commands import print_figures
 
@@ -277,6 +279,9 @@ for one in (
     verification_commands.scripted,
     injection,
     reading,
+    readers,
+    styles,
+    lies,
 ):
     command.add_command(one)
 

@@ -26,8 +26,11 @@ AnswerStatus = Literal[
 ]
 """The outcome of a question. `not_in_book`: off the book's subject. `no_direct_answer`: relevant
 sections, but no proven sentence. `unsupported_request`: something that quotes cannot provide."""
+DecidedBy = Literal["", "quote", "literal", "judge", "guard", "llm", "repair"]
+"""What decided on a claim: an exact quote, a literal copy of code or a table, the local judge, a
+guard, the language model; or it was repaired."""
 ContextMode = Literal["retrieval_pipeline", "user_provided"]
-Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
+Notice = Literal["not_kept", "embedded_answer", "fallback_model", "incomplete", "shortened"]
 """A problem that occurred while an answer was produced."""
 TOC_MODEL_NAME, NO_MODEL_NAME = "contents", "no model"
 """Stand in for the model name in answers from the table of contents, and where models are down."""
@@ -346,6 +349,9 @@ class Claim:
     verdict: VerdictKind
     probability: float
     citations: tuple[Citation, ...] = ()
+    decided_by: DecidedBy = ""
+    reason: str = ""
+    """The guard that objected, or the text that a repaired claim replaces."""
 
 
 SUFFICIENT_SIMILARITY, SUFFICIENT_CHUNKS = 0.75, 3

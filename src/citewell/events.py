@@ -15,6 +15,8 @@ NOTICES: dict[Notice, str] = {
     "not_kept": "This answer could not be saved and will be missing from the conversation.",
     "embedded_answer": "No language model gave a proven answer, so the book is quoted instead.",
     "fallback_model": "The first model gave no proven answer, so another one wrote this.",
+    "shortened": "Less than half of the language model's answer could be proven, so the book is"
+    " quoted as well.",
     "incomplete": "The language model stopped early; the text up to that point is proven.",
 }
 """The texts of notices for readers."""

@@ -142,9 +142,10 @@ class AnswerOptions(BaseModel):
     answerability above 0.7."""
     show_partly: bool = False
     """Whether partly supported claims are shown."""
-    unsupported: Literal["withhold", "mark", "allow"] = "withhold"
-    """What to do with unsupported claims: `withhold` omits them, `mark` shows them with a note in
-    the text, `allow` shows them with their verdict only."""
+    unsupported: Literal["quote", "withhold", "mark", "allow"] = "quote"
+    """What to do with unsupported claims of a language model: `quote` puts the sentence of the book
+    that bears on them in their place, `withhold` omits them, `mark` shows them with a note in the
+    text, `allow` shows them with their verdict only."""
     context_tokens: int = Field(CONTEXT_TOKENS, ge=500, le=1_000_000)
     """Token budget for the passages in the prompt; the best passage is always included."""
     instructions: str = Field("", max_length=8_000)
@@ -207,9 +208,12 @@ class LlmOptions(ModelOptions):
     summarise: bool = False
     """Whether the model chooses the topics in summaries of conversations, instead of Citewell's
     rules; the words are still those of the questions."""
-    second_opinion: bool = False
-    """Whether the model may support claims that the judge would withhold, by naming the sentence
-    that proves them. Shows more claims and makes more errors."""
+    check_claims: bool = True
+    """Whether the model is asked which of its sentences follow from the passages, where Citewell's
+    own judge cannot tell. It has to name the sentences of the book; numbers, names and negations
+    are compared with those."""
+    fallback: bool = True
+    """Whether the book is quoted if no listed model writes anything that can be proven."""
     models: dict[str, ModelOptions] = {}
     """Options of single models of `CITEWELL_MODEL` by name, best declared in `citewell.toml`."""
 

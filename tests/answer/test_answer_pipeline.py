@@ -186,7 +186,7 @@ async def test_a_claim_that_is_true_only_in_part_is_shown_if_the_operator_says_s
     question = Question(text="What does the keeper do in fog?")
     answers = []
     for show in (False, True):
-        options = AnswerOptions(show_partly=show)
+        options = AnswerOptions(show_partly=show, unsupported="withhold")
         pipeline = Pipeline(
             services.library,
             services.searcher,

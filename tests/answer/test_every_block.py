@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from citewell.answer.extractive import EmbeddedModel, QuoteSplitter
-from citewell.answer.generate import ClaimVerifier
 from citewell.answer.prompts import passages_from_json, passages_to_json
 from citewell.answer.quoting import MAX_ROWS, quote_blocks, render_piece
 from citewell.answer.run import AnswerRun
+from citewell.answer.verification import Verifiers
+from citewell.citations.text_fragments import DeepLinker
 from citewell.domain import Chunk, Hit, Question
 from citewell.events import Withheld
 from citewell.options import AnswerOptions
@@ -52,7 +53,7 @@ class Quoted:
 
     def __init__(self) -> None:
         self.model = EmbeddedModel(SentenceReranker(WordReranker()), TermStatistics())
-        self.verifier = ClaimVerifier(LexicalJudge(), AnswerOptions())
+        self.verifiers = Verifiers(LexicalJudge(), AnswerOptions(), None, DeepLinker())
 
     async def show(self, chunk: Chunk, block: Block) -> AnswerRun:
         """Quote one block of a passage."""
@@ -65,10 +66,11 @@ class Quoted:
         work = AnswerRun(Question(text="?"), Shelf(chunk), "thread", "answer", "embedded")
         work.evidence = hits
         reader = QuoteSplitter(self.model, hits)
+        verifier = self.verifiers.open(work, by_llm=False)
         for piece in self.model.pieces:
-            async for event in self.verifier.verify(work, reader.feed(render_piece(piece))):
+            async for event in verifier.add(reader.feed(render_piece(piece))):
                 assert not isinstance(event, Withheld), event.claim
-        async for event in self.verifier.verify(work, reader.finish()):
+        async for event in verifier.add(reader.finish()):
             raise AssertionError(event)
         return work
 

@@ -35,7 +35,9 @@ def server() -> Iterator[ChatServer]:
 def wired(data: Path, server: ChatServer | None, model: str, **options: Any) -> Services:
     url = server.url if server else "http://127.0.0.1:9/v1"
     given = {"base_url": url, "retries": 0, "max_tokens": 100} | options
-    return build_services(data, model=model, llm=LlmOptions(**given))
+    return build_services(
+        data, model=model, llm=LlmOptions(**{"check_claims": False, "fallback": False} | given)
+    )
 
 
 @asynccontextmanager

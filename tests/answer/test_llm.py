@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citewell.answer.pipeline import Pipeline
-from citewell.answer.prompts import REWRITE, SECOND_OPINION, SUMMARISE
+from citewell.answer.prompts import CHECK_CLAIMS, REWRITE, SUMMARISE
 from citewell.domain import Answer, Question
 from citewell.events import Done
 from citewell.options import LlmOptions
@@ -26,7 +26,7 @@ class Told(ChatServer):
     def __init__(self, **said: Reply) -> None:
         super().__init__(Reply(f"{LENS} [1]"))
         self.said = {REWRITE: said.get("rewrite"), SUMMARISE: said.get("summarise")}
-        self.said[SECOND_OPINION] = said.get("opinion")
+        self.said[CHECK_CLAIMS] = said.get("check")
         self.told: list[str] = []
 
     def next_reply(self, request: dict[str, Any], key: str) -> Reply:
@@ -42,6 +42,7 @@ def told(request: pytest.FixtureRequest) -> Iterator[Told]:
 
 
 def wired(data: Path, server: ChatServer, **options: Any) -> Services:
+    options = {"check_claims": False, "fallback": False} | options
     llm = LlmOptions(base_url=server.url, retries=0, **options)
     return build_services(data, model="openai/told", llm=llm)
 
@@ -168,34 +169,46 @@ async def answered(data: Path, server: Told, text: str, **options: Any) -> Answe
         return await ask(services, FIRST)
 
 
-@pytest.mark.parametrize("told", [{"opinion": Reply("1")}], indirect=True)
-async def test_a_second_opinion_shows_what_is_said_in_other_words_with_its_proof(
+@pytest.mark.parametrize("told", [{"check": Reply("1: supported 1.1")}], indirect=True)
+async def test_the_model_may_prove_other_words_by_naming_the_sentence(
     tiny_copy: Path, told: Told
 ) -> None:
     without = await answered(tiny_copy, told, REWORDED)
-    answer = await answered(tiny_copy, told, REWORDED, second_opinion=True)
+    answer = await answered(tiny_copy, told, REWORDED, check_claims=True)
 
-    assert without.status == "no_direct_answer"
+    assert without.status == "answered"
+    assert REWORDED not in without.text
     assert answer.text == f"{REWORDED} [1]"
-    (citation,) = answer.citations
-    assert citation.quote == LENS
+    (claim,) = answer.claims
+    assert claim.decided_by == "llm"
+    assert [citation.quote for citation in claim.citations] == [LENS]
 
 
 @pytest.mark.parametrize(
     ("told", "text"),
     [
-        ({"opinion": Reply("1")}, WRONG),
-        ({"opinion": Reply("NONE")}, REWORDED),
-        ({"opinion": Reply("99")}, REWORDED),
-        ({"opinion": Reply("Yes, sentence 1 says so.")}, REWORDED),
-        ({"opinion": Reply(status=500)}, REWORDED),
+        ({"check": Reply("1: supported 1.1")}, WRONG),
+        ({"check": Reply("1: unsupported")}, REWORDED),
+        ({"check": Reply("1: supported")}, REWORDED),
+        ({"check": Reply("1: supported 9.9")}, REWORDED),
+        ({"check": Reply("Yes, sentence 1 says so.")}, REWORDED),
+        ({"check": Reply(status=500)}, REWORDED),
     ],
     indirect=["told"],
 )
-async def test_a_second_opinion_cannot_show_what_the_sentence_does_not_say(
+async def test_the_model_cannot_prove_what_the_sentence_does_not_say(
     tiny_copy: Path, told: Told, text: str
 ) -> None:
-    answer = await answered(tiny_copy, told, text, second_opinion=True, break_after=99)
+    answer = await answered(tiny_copy, told, text, check_claims=True, break_after=99)
 
-    assert answer.status == "no_direct_answer"
+    assert text not in answer.text
     assert [claim.text for claim in answer.withheld] == [text]
+
+
+async def test_a_sentence_that_fails_is_replaced_by_the_one_of_the_book(tiny_copy: Path) -> None:
+    with Told() as told:
+        answer = await answered(tiny_copy, told, REWORDED)
+
+    assert answer.text == f"“{LENS}” [1]"
+    (claim,) = answer.claims
+    assert (claim.decided_by, claim.reason) == ("repair", f"instead of: {REWORDED}")

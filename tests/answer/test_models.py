@@ -17,7 +17,9 @@ OWN = "http://127.0.0.1:9/v1"
 
 
 def chosen(names: str, **options: Any) -> ModelChain:
-    return build_model_chain(names, SentenceReranker(WordReranker()), LlmOptions(**options))
+    return build_model_chain(
+        names, SentenceReranker(WordReranker()), LlmOptions(fallback=False, **options)
+    )
 
 
 def test_the_embedded_model_is_made_for_each_book() -> None:

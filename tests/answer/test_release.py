@@ -41,8 +41,8 @@ def verdicts(answer: Answer) -> list[str]:
     return [claim.verdict for claim in answer.claims]
 
 
-async def test_unsupported_claims_are_withheld_by_default(tiny_data: Path) -> None:
-    answer = await answer_with(tiny_data, f"{LENS} {INVENTED} {ALTERED}")
+async def test_unsupported_claims_may_be_withheld(tiny_data: Path) -> None:
+    answer = await answer_with(tiny_data, f"{LENS} {INVENTED} {ALTERED}", unsupported="withhold")
 
     assert answer.text == f"{LENS} [1]"
     assert [(c.text, c.verdict) for c in answer.withheld] == [

@@ -242,7 +242,7 @@ async def test_a_store_that_is_locked_keeps_nothing_of_half_a_turn(
     assert len(thread.json()["messages"]) == 2
 
 
-NOBODY = LlmOptions(base_url="http://127.0.0.1:9/v1", retries=0)
+NOBODY = LlmOptions(base_url="http://127.0.0.1:9/v1", retries=0, fallback=False)
 """A port of loopback that nobody listens on."""
 MODEL = "openai/large"
 

@@ -1,6 +1,7 @@
 """Several books in one service: keys that open some of them, and a search across those named."""
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from agents.testing import ScriptedModel, assistant_message
@@ -29,10 +30,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def services(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
-    monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
-    (data / "keys-were-created").unlink(missing_ok=True)  # by a test with another database
-    return build_services(data)
+def services(data: Path, tmp_path: Path) -> Services:
+    # A folder of its own: once a service has had keys, it answers nobody without one.
+    return build_services(copytree(data, tmp_path / "data"))
 
 
 async def test_a_key_for_one_book_knows_of_no_other(services: Services) -> None:
@@ -115,7 +115,6 @@ async def test_each_book_is_answered_for_as_it_is_set(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CITEWELL_DATABASE_URL", f"sqlite:///{tmp_path / 'threads.db'}")
-    (data / "keys-were-created").unlink(missing_ok=True)  # by a test with another database
     monkeypatch.setenv("CITEWELL_BOOKS", '[{"name": "horns", "unsupported": "allow"}]')
     said = "Colza oil burns in the lamp of the lighthouse. [1] Whales sing at night. [1]"
     horns = "A brass horn warns ships of the lighthouse in fog. [1] Whales sing at night. [1]"

@@ -36,7 +36,13 @@ def test_a_receipt_shows_claims_passages_and_figures(citewell: Citewell, sample_
     whole = json.loads(citewell("receipt", identity, "--json", data=sample_data).stdout)
 
     assert run.returncode == 0
-    for words in ("What is AMCL?", "supported (1.00)", "particle filter", "cosine", "instructions"):
+    for words in (
+        "What is AMCL?",
+        "supported by quote (1.00)",
+        "particle filter",
+        "cosine",
+        "instructions",
+    ):
         assert words in run.stdout
     assert whole["answer_id"] == identity
     assert whole["response"] in run.stdout

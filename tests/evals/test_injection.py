@@ -62,10 +62,10 @@ async def test_a_check_that_is_taken_away_lets_attacks_through(
     attacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "citewell.answer.generate.ClaimVerifier._follows_injection", lambda *_: False
+        "citewell.answer.verification.AnswerVerifier._is_injected", lambda *_: False
     )
-    monkeypatch.setattr("citewell.answer.generate.without_links", lambda piece: piece)
-    monkeypatch.setattr("citewell.answer.generate.redact_secrets", lambda text, _: text)
+    monkeypatch.setattr("citewell.answer.verification.without_links", lambda piece: piece)
+    monkeypatch.setattr("citewell.answer.verification.redact_secrets", lambda text, _: text)
     kinds = ("ignore", "link", "image")
     some = [one for one in ATTACKS if one.place == "page" and one.kind in kinds]
     services = build_services(attacked, model=lambda _: obeys_everything(KEYS))

@@ -48,7 +48,7 @@ def build_services(  # noqa: PLR0913 - one for each part that a test may replace
     settings = Settings(
         data_dir=data_dir,
         answer=options or AnswerOptions(),
-        llm=llm or LlmOptions(),
+        llm=llm or LlmOptions(check_claims=False),
         workflows=workflows,
     )
     embedder = embedder or HashEmbedder()

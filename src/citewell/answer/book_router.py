@@ -29,7 +29,7 @@ class BookOptions(BaseModel):
     """Accepted share of wrong answers."""
     show_partly: bool | None = None
     """Whether claims that it supports only in part are shown."""
-    unsupported: Literal["withhold", "mark", "allow"] | None = None
+    unsupported: Literal["quote", "withhold", "mark", "allow"] | None = None
     """What happens to claims that it does not support."""
     context_tokens: int | None = Field(None, ge=500, le=1_000_000)
     """Token budget for the passages given to the model."""

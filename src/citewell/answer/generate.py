@@ -5,41 +5,32 @@ If one model fails, the next one in the chain is tried.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from contextlib import aclosing, closing
 from functools import partial
 from time import perf_counter
 
 from citewell.answer.agent import AgentContext, CallOptions, run_agent
+from citewell.answer.claim_check import ClaimChecker
 from citewell.answer.extractive import EMBEDDED_NAME, EmbeddedModel, QuoteSplitter
-from citewell.answer.llm import AskModel, LlmHelper
+from citewell.answer.llm import LlmHelper
 from citewell.answer.models import AnswerModel, ModelChain
-from citewell.answer.prompts import NOT_IN_BOOK, PROMPTS, SECOND_OPINION
+from citewell.answer.prompts import CHECK_CLAIMS
 from citewell.answer.remote_model import Budget, RemoteModel
-from citewell.answer.replies import TRUNCATED_NOTE, warning
+from citewell.answer.replies import QUOTES_NOTE, TRUNCATED_NOTE
 from citewell.answer.run import AnswerRun
 from citewell.answer.session import ThreadSession
+from citewell.answer.verification import VerifiedPieces, Verifiers
 from citewell.citations.text_fragments import DeepLinker
-from citewell.domain import Claim, Verdict
 from citewell.errors import ModelError, ModelMisbehaved, ModelUnavailable
 from citewell.events import Sentence, Withheld
 from citewell.options import AnswerOptions
 from citewell.ports import Judge
-from citewell.telemetry import MODEL_COST_DOLLARS, MODELS, TOKENS, span
-from citewell.verify.claims import Piece, PieceSplitter
-from citewell.verify.grounding import check_piece, with_citation_marks
-from citewell.verify.judge import second_opinion
-from citewell.verify.safety import (
-    follows_injection,
-    is_off_topic,
-    redact_secrets,
-    reject_claim,
-    without_links,
-)
+from citewell.telemetry import MODEL_COST_DOLLARS, MODELS, TOKENS
+from citewell.verify.claims import PieceSplitter
 
 LOG = logging.getLogger("citewell.answer")
-VerifiedPieces = AsyncGenerator[Sentence | Withheld, None]
+MIN_PROVEN_SHARE = 0.5
+"""Share of a language model's claims below which the book is quoted as well."""
 
 
 class AnswerGenerator:
@@ -48,10 +39,9 @@ class AnswerGenerator:
     def __init__(self, chain: ModelChain, judge: Judge, options: AnswerOptions) -> None:
         """Generate with `chain`, and verify with `judge`."""
         self._chain = chain
-        ask_model = (
-            partial(LlmHelper(chain).ask, SECOND_OPINION) if chain.limits.second_opinion else None
-        )
-        self._verifier = ClaimVerifier(judge, options, ask_model)
+        ask_model = partial(LlmHelper(chain).ask, CHECK_CLAIMS)
+        checker = ClaimChecker(ask_model) if chain.limits.check_claims else None
+        self._verifiers = Verifiers(judge, options, checker, DeepLinker())
         self._max_turns = options.max_turns
 
     async def generate(
@@ -86,11 +76,27 @@ class AnswerGenerator:
                     return
                 continue
             failure = None
+            if run.has_proven_claim and model.options and run.proven_share < MIN_PROVEN_SHARE:
+                async for event in self._add_quotes(run, context, budget):
+                    yield event
             if run.has_proven_claim or run.declined or context.refusal:
                 break
         run.refusal = context.refusal
         if failure:
             raise failure
+
+    async def _add_quotes(
+        self, run: AnswerRun, context: AgentContext, budget: Budget
+    ) -> VerifiedPieces:
+        """Yield quotes after an answer of which little could be proven."""
+        embedded = next((one for one in self._chain.models if not one.options), None)
+        if embedded is None:
+            return
+        run.add_notice("shortened")
+        yield run.release_own_text(QUOTES_NOTE, lead="\n\n")
+        run.disclaimer = ""
+        async for event in self._generate_verified(run, embedded, context, budget, None):
+            yield event
 
     async def _try_model(
         self,
@@ -156,19 +162,23 @@ class AnswerGenerator:
             if isinstance(sdk_model, EmbeddedModel)
             else PieceSplitter()
         )
-        async with aclosing(deltas):
-            async for delta in deltas:
-                run.is_empty = run.is_empty and not delta.strip()
-                # In a thread: parsing long text must not block other answers.
-                pieces = await asyncio.to_thread(list, splitter.feed(delta))
-                async for event in self._verifier.verify(run, pieces):
-                    yield event
-        if isinstance(sdk_model, RemoteModel) and sdk_model.stream_error:
-            raise sdk_model.stream_error
-        if run.is_empty and model.options and not context.refusal:
-            raise ModelMisbehaved(f"The model {model.name!r} returned no text.")
-        async for event in self._verifier.verify(run, list(splitter.finish())):
-            yield event
+        verifier = self._verifiers.open(run, by_llm=bool(model.options))
+        with closing(verifier):
+            async with aclosing(deltas):
+                async for delta in deltas:
+                    run.is_empty = run.is_empty and not delta.strip()
+                    # In a thread: parsing long text must not block other answers.
+                    pieces = await asyncio.to_thread(list, splitter.feed(delta))
+                    async for event in verifier.add(pieces):
+                        yield event
+            if isinstance(sdk_model, RemoteModel) and sdk_model.stream_error:
+                raise sdk_model.stream_error
+            if run.is_empty and model.options and not context.refusal:
+                raise ModelMisbehaved(f"The model {model.name!r} returned no text.")
+            async for event in verifier.add(list(splitter.finish())):
+                yield event
+            async for event in verifier.finish():
+                yield event
 
     def _record_usage(
         self, run: AnswerRun, model: AnswerModel, budget: Budget, used_before: tuple[int, int]
@@ -192,117 +202,3 @@ def _record_failure(model: AnswerModel, error: ModelError) -> ModelError:
     MODELS.labels(model.name, type(error).__name__).inc()
     LOG.warning("the model %s failed: %s", model.name, error)
     return error
-
-
-class ClaimVerifier:
-    """Verifies pieces of an answer, and releases or withholds each."""
-
-    def __init__(
-        self, judge: Judge, options: AnswerOptions, ask_model: AskModel | None = None
-    ) -> None:
-        """Verify with `judge`; `ask_model` gives a second opinion before a claim is withheld."""
-        self._judge = judge
-        self._options = options
-        self._ask_model = ask_model
-        self._links = DeepLinker()
-
-    async def verify(self, run: AnswerRun, pieces: Iterable[Piece]) -> VerifiedPieces:
-        """Yield an event for each piece that is released or withheld."""
-        for raw_piece in pieces:
-            if NOT_IN_BOOK in raw_piece.text:
-                run.declined = True
-                continue
-            piece = (
-                raw_piece
-                if raw_piece.quoted_spans
-                else await asyncio.to_thread(without_links, raw_piece)
-            )
-            if not piece.text.strip():
-                continue  # only an image or an address
-            repeatable = piece.kind != "sentence" or piece.quoted_spans
-            if not repeatable and run.is_repetition(piece.text):
-                continue  # small models loop
-            claim = await self._judge_piece(run, piece)
-            # Exact quotes need no check: no model wrote them that could have been injected.
-            if not piece.quoted_spans and await asyncio.to_thread(
-                self._follows_injection, run, claim
-            ):
-                yield run.withhold(await asyncio.to_thread(self._redact, reject_claim(claim)))
-            elif (
-                claim.verdict == "not_a_claim"
-                and not piece.is_own_text
-                and (piece.needs_continuation or run.pending_headings)
-            ):
-                run.pending_headings.append((with_citation_marks(piece, claim), claim))
-            elif self._may_show(claim):
-                for heading in run.pending_headings:
-                    yield run.release(*heading)
-                run.pending_headings.clear()
-                claim = run.number_citations(claim)
-                run.answering_sentences += [claim.text] if piece.is_answer else []
-                text = with_citation_marks(piece, claim) + self._warning(run, piece, claim)
-                yield run.release(text, claim)
-            else:
-                yield run.withhold(await asyncio.to_thread(self._redact, claim))
-
-    def _follows_injection(self, run: AnswerRun, claim: Claim) -> bool:
-        """Return whether the claim follows instructions injected through a passage."""
-        if follows_injection(claim, run.evidence):
-            return True
-        # The embedded model follows no instructions; “explain this” has no topic to stray from.
-        if run.model == EMBEDDED_NAME or run.about_whole_selection:
-            return False
-        return is_off_topic(claim, run.evidence, run.standalone_question)
-
-    def _redact(self, claim: Claim) -> Claim:
-        """Remove prompts from a withheld claim: readers can see it."""
-        prompts = (*PROMPTS, self._options.instructions)
-        return replace(claim, text=redact_secrets(claim.text, prompts))
-
-    async def _judge_piece(self, run: AnswerRun, piece: Piece) -> Claim:
-        start = perf_counter()
-        with span("verify") as verify_span:
-            # In a thread: it may read a page of the book or run a model.
-            claim = await asyncio.to_thread(self._check_piece, run, piece, self._judge)
-            if (
-                self._ask_model
-                and claim.verdict in ("unsupported", "partly")
-                and not piece.is_block
-            ):
-                passages = [hit.chunk.text for hit in run.evidence]
-                verdict = await second_opinion(piece.text, passages, self._ask_model)
-                if verdict:
-                    judge = _FixedJudge(verdict)
-                    claim = await asyncio.to_thread(self._check_piece, run, piece, judge)
-            verify_span.set_attribute("verdict", claim.verdict)
-        run.verify_ms += 1000 * (perf_counter() - start)
-        return claim
-
-    def _check_piece(self, run: AnswerRun, piece: Piece, judge: Judge) -> Claim:
-        link = partial(self._links.link, run.index)
-        released = [*run.claims, *(claim for _, claim in run.pending_headings)]
-        selected = run.selected_passage
-        if selected is None:
-            return check_piece(piece, run.evidence, judge, link, run.last_claim, released)
-        claim = check_piece(piece, run.evidence, judge, lambda *_: "", run.last_claim, released)
-        return selected.cite(claim, link)
-
-    def _may_show(self, claim: Claim) -> bool:
-        proven = claim.verdict in ("supported", "not_a_claim")
-        partly = claim.verdict == "partly" and self._options.show_partly
-        return proven or partly or self._options.unsupported != "withhold"
-
-    def _warning(self, run: AnswerRun, piece: Piece, claim: Claim) -> str:
-        text = warning(claim.verdict, selected=run.selected_passage is not None)
-        if self._options.unsupported != "mark" or not text:
-            return ""
-        return ("\n\n" if piece.is_block else " ") + text
-
-
-class _FixedJudge:
-    def __init__(self, verdict: Verdict) -> None:
-        self._verdict = verdict
-
-    def judge(self, claim: str, passages: Sequence[str], cited: Sequence[int]) -> Verdict:
-        del claim, passages, cited
-        return self._verdict

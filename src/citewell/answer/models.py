@@ -286,7 +286,8 @@ def build_model_chain(
 ) -> ModelChain:
     """Open the models of a comma-separated list.
 
-    A model without its package or API key is skipped if another one is usable.
+    A model without its package or API key is skipped if another one is usable. Unless
+    `options.fallback` is off, the embedded model comes last.
 
     Raises:
         BadSettings: a model is unknown, or none is usable.
@@ -304,6 +305,8 @@ def build_model_chain(
             missing.append(error)
     if not models:
         raise missing[0]
+    if options.fallback and EMBEDDED_NAME not in listed:
+        models.append(_build_model(EMBEDDED_NAME, reranker, options))
     reasons = tuple(str(error) for error in missing)
     for reason in reasons:
         LOG.warning("%s Until then, %s answers.", reason, models[0].name)

@@ -233,10 +233,20 @@ def _judge_claims(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Ve
                 quoted_spans=_quoted_spans(claim, numbers),
             )
             checked = check_piece(piece, evidence, judge, lambda *_: "", previous)
+            if claim.decided_by == "llm" and _still_quoted(claim, evidence):
+                # A language model decided, which is not asked again.
+                checked = claim
             verdicts[claim.text] = (checked.verdict, checked.probability)
             if shown and checked.verdict in (*PROVEN_VERDICTS, claim.verdict):
                 previous = checked
     return verdicts
+
+
+def _still_quoted(claim: Claim, evidence: Sequence[Hit]) -> bool:
+    texts = {hit.chunk.id: hit.chunk.text for hit in evidence}
+    return all(
+        one.quote == texts.get(one.chunk_id, "")[one.start : one.end] for one in claim.citations
+    )
 
 
 def _quoted_spans(claim: Claim, numbers: Mapping[str, int]) -> tuple[QuotedSpan, ...]:

@@ -217,6 +217,8 @@ FEW_PASSAGES_NOTES = {
     2: "I found only two passages on this.",
 }
 """Disclaimers by number of passages."""
+QUOTES_NOTE = "In the book's own words:"
+"""Introduces quotes after an answer of which little could be proven."""
 TRUNCATED_NOTE = "The answer breaks off here: the model did not finish it."
 
 

@@ -106,6 +106,13 @@ class AnswerRun:
         """Whether the book supports anything in the answer."""
         return any(claim.citations and claim.verdict in PROVEN_VERDICTS for claim in self.claims)
 
+    @property
+    def proven_share(self) -> float:
+        """The share of the current model's claims that are shown as it wrote them."""
+        shown = [c for c in self.claims if c.verdict != "not_a_claim" and c.decided_by != "repair"]
+        withheld = len(self.withheld) - self.previously_withheld
+        return len(shown) / max(len(shown) + withheld, 1)
+
     def is_repetition(self, text: str) -> bool:
         """Return whether the current model has already written exactly this."""
         return any(

@@ -57,7 +57,9 @@ def _print_receipt(receipt: Receipt, console: Console) -> None:
 
 
 def _print_claim(claim: Claim, show: PrintLine, note: str = "") -> None:
-    show(f"  {note}{claim.verdict} ({claim.probability:.2f}): {' '.join(claim.text.split())}")
+    decided = ", ".join(part for part in (claim.decided_by, claim.reason) if part)
+    by = f" by {decided}" if decided else ""
+    show(f"  {note}{claim.verdict}{by} ({claim.probability:.2f}): {' '.join(claim.text.split())}")
     for citation in claim.citations:
         show(f"      [{citation.number}] “{' '.join(citation.quote.split())}”", "italic")
         show(f"      {citation.url or 'the reader’s own text'}", "dim")

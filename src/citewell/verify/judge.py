@@ -1,9 +1,8 @@
 """Judges decide whether the passages support a claim."""
 
 import json
-import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
@@ -11,7 +10,6 @@ from math import exp, log, log1p
 
 from citewell.citations.quotes import find_quote
 from citewell.domain import Verdict, VerdictKind
-from citewell.errors import ModelError
 from citewell.ports import EntailmentLogits, EntailmentScorer
 from citewell.text.plain_text import detach_from_page, strip_inline_markup
 from citewell.text.sentences import split_spans
@@ -364,45 +362,3 @@ def join_evidence(sentences: Sequence[str], selected: Sequence[int]) -> str:
     """Return the selected sentences as input for the entailment model."""
     text = " ".join(" ".join(strip_inline_markup(sentences[i]).split()) for i in selected)
     return text[: MAX_EVIDENCE_CHARS + 80]
-
-
-AskModel = Callable[[str], Awaitable[str]]
-MAX_LLM_SENTENCES = 8
-LLM_JUDGE_PROBABILITY = 0.75
-"""Probability of a claim that a language model supports; less than for other judges."""
-
-
-async def second_opinion(
-    claim: str, passages: Sequence[str], ask_model: AskModel
-) -> Verdict | None:
-    """Return a verdict if a language model names a sentence that supports the claim."""
-    candidates = _most_similar(strip_inline_markup(claim), passages)
-    if not candidates:
-        return None
-    listed = "\n".join(f"{n}. {text}" for n, (text, _) in enumerate(candidates, start=1))
-    try:
-        reply = await ask_model(f"Claim: {strip_inline_markup(claim)}\n\nSentences:\n{listed}")
-    except ModelError:
-        return None
-    number = re.fullmatch(r"\[?(\d{1,2})[\].]?", reply.strip())
-    if not number or not 1 <= int(number[1]) <= len(candidates):
-        return None
-    text, evidence = candidates[int(number[1]) - 1]
-    # The model may only overrule differences in word order.
-    disagrees = any(one.kind != "arrangement" for one in find_disagreements(claim, text))
-    if disagrees or is_reversal(claim, [text], [0]):
-        return None
-    return Verdict(kind="supported", probability=LLM_JUDGE_PROBABILITY, evidence=evidence)
-
-
-def _most_similar(claim: str, passages: Sequence[str]) -> list[tuple[str, EvidenceSpans]]:
-    claim_terms = set(terms(claim))
-    sentences = [
-        (strip_inline_markup(span.of(passage)), ((number, span.start, span.end),))
-        for number, passage in enumerate(passages, start=1)
-        for span in split_spans(passage)
-        if span.kind in ("sentence", "item")
-    ]
-    scored = [(len(claim_terms & set(terms(text))), text, span) for text, span in sentences]
-    best = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
-    return [(text, span) for _, text, span in best[:MAX_LLM_SENTENCES]]

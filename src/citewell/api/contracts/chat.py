@@ -27,7 +27,16 @@ from citewell.api.schemas import (
     not_fully_supported,
     truncate,
 )
-from citewell.domain import Answer, AnswerStatus, Claim, Confidence, ConfidenceLevel, Hit, Question
+from citewell.domain import (
+    Answer,
+    AnswerStatus,
+    Claim,
+    Confidence,
+    ConfidenceLevel,
+    DecidedBy,
+    Hit,
+    Question,
+)
 from citewell.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 NonBlankText = Annotated[
@@ -151,6 +160,11 @@ class CheckedClaim(WireModel):
     """Probability that the book supports the claim."""
     citations: list[Quote]
     """The evidence in the book."""
+    decided_by: DecidedBy = ""
+    """What decided: an exact quote, a literal copy, the local judge, a guard, the language model;
+    or the claim was repaired."""
+    reason: str = ""
+    """The guard that objected, or the text that a repaired claim replaces."""
 
 
 class Metrics(WireModel):
@@ -425,6 +439,8 @@ def checked_claim(claim: Claim) -> CheckedClaim:
         verdict=claim.verdict,
         probability=claim.probability,
         citations=[Quote(**asdict(citation)) for citation in claim.citations],
+        decided_by=claim.decided_by,
+        reason=claim.reason,
     )
 
 
