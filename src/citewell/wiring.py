@@ -76,12 +76,12 @@ def choose_embedder(
     """
     if name == "embedded":
         return embedded
-    kind, _, model = name.partition("/")
-    if model and kind in ("openai", "litellm"):
+    provider, _, model = name.partition("/")
+    if model and provider in ("openai", "litellm"):
         from citewell.models.remote_embedder import RemoteEmbedder
 
         return RemoteEmbedder(name, options, embedded)
-    if model and kind == "fastembed":
+    if model and provider == "fastembed":
         from citewell.models.fastembed import FastEmbedder
 
         return FastEmbedder(model, options, embedded, folder)
@@ -134,7 +134,7 @@ def ingest_book(
     embedder: Embedder,
     *,
     book: str | None = None,
-    kind: str | None = None,
+    format_name: str | None = None,
     progress: "Progress" = lambda *_: None,
 ) -> "IngestReport":
     """Ingest a book into the data folder and onto the index server, if there is one."""
@@ -148,7 +148,7 @@ def ingest_book(
             library,
             embedder,
             book=book,
-            format=kind,
+            format=format_name,
             options=settings.ingest,
             progress=progress,
         )
@@ -180,6 +180,7 @@ class Services:
     workflows: Mapping[str, Answerer] = field(default_factory=dict)
     """The answerer of each workflow, by its id."""
     model_chains: tuple["ModelChain", ...] = ()
+    """Each configured model with its fallbacks; the first is that of `CITEWELL_MODEL`."""
     shared_cache: "SharedAnswerCache | None" = None
 
     async def __aenter__(self) -> Self:
@@ -188,9 +189,9 @@ class Services:
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         for chain in self.model_chains:
             await chain.close()
@@ -249,12 +250,14 @@ def build_workflows(
     from citewell.answer.no_context import NoContextAnswerer
 
     answerers: dict[str, Answerer] = {}
-    for one in settings.workflows:
+    for workflow in settings.workflows:
         try:
-            answerer = build_answerer(one.model, one.answer_options(settings.answer))
+            options = workflow.answer_options(settings.answer)
+            answerer = build_answerer(workflow.model, options)
         except BadSettings as error:
-            raise BadSettings(f"The workflow {one.id!r} cannot be used: {error}") from error
-        answerers[one.id] = NoContextAnswerer(answerer, threads, rag=one.rag_integration_enabled)
+            raise BadSettings(f"The workflow {workflow.id!r} cannot be used: {error}") from error
+        rag = workflow.rag_integration_enabled
+        answerers[workflow.id] = NoContextAnswerer(answerer, threads, rag=rag)
     return answerers
 
 
@@ -271,13 +274,13 @@ def build_book_router(
     from citewell.answer.book_router import BookRouter
 
     general = build_answerer(None, settings.answer)
-    named: dict[str, Answerer] = {}
-    for one in settings.books:
+    by_book: dict[str, Answerer] = {}
+    for book in settings.books:
         try:
-            named[one.name] = build_answerer(one.model, one.answer_options(settings.answer))
+            by_book[book.name] = build_answerer(book.model, book.answer_options(settings.answer))
         except BadSettings as error:
-            raise BadSettings(f"The book {one.name!r} cannot be served: {error}") from error
-    return BookRouter(general, named, library) if named else general
+            raise BadSettings(f"The book {book.name!r} cannot be served: {error}") from error
+    return BookRouter(general, by_book, library) if by_book else general
 
 
 def wire_services(
@@ -285,11 +288,12 @@ def wire_services(
     on_status: StatusCallback = lambda _: None,
     *,
     model: "tuple[str, ModelFactory] | None" = None,
-    cached: bool = False,
+    use_caches: bool = False,
 ) -> Services:
     """Build all services; `model` replaces the configured model.
 
-    Caches are used only if `cached` is set, because measurements have to bypass them.
+    `use_caches` enables the caches of answers and of question embeddings; measurements have to
+    bypass both.
 
     Raises:
         BadSettings: a setting is invalid.
@@ -303,7 +307,8 @@ def wire_services(
     embedder = build_embedder(settings, on_status)
     library = build_library(settings)
     evidence = SentenceReranker(build_reranker(settings))
-    searcher = build_searcher(settings, _with_embedding_cache(embedder, settings, cached), evidence)
+    search_embedder = _with_embedding_cache(embedder, settings) if use_caches else embedder
+    searcher = build_searcher(settings, search_embedder, evidence)
     threads = build_threads(settings)
     spending = build_spending(settings)
     chains: dict[str, ModelChain] = {}
@@ -324,10 +329,10 @@ def wire_services(
         settings, embedder, library, searcher, threads, pipeline, receipts, workflows
     )
     services = replace(services, model_chains=tuple(chains.values()))
-    return with_cache(services, chains[settings.model].name) if cached else services
+    return with_answer_cache(services, chains[settings.model].name) if use_caches else services
 
 
-def with_cache(services: Services, model: str) -> Services:
+def with_answer_cache(services: Services, model: str) -> Services:
     """Return services that cache answers, if the settings enable it."""
     from citewell.answer.cache import CachedAnswerer
 
@@ -373,16 +378,16 @@ def build_shared_cache(settings: Settings) -> "SharedAnswerCache | None":
     return SharedAnswerCache(settings.redis_url.get_secret_value(), timeout=timeout, ttl=ttl)
 
 
-def _with_embedding_cache(embedder: Embedder, settings: Settings, cached: bool) -> Embedder:
+def _with_embedding_cache(embedder: Embedder, settings: Settings) -> Embedder:
     from citewell.models.embedding_cache import CachedEmbedder
 
-    size = settings.cache.embeddings if cached else 0
+    size = settings.cache.embeddings
     return CachedEmbedder(embedder, size) if size else embedder
 
 
 THREADS, STREAMS = "threads.db", "streams.db"
 MIN_FREE_BYTES = 5_000_000
-"""Free disk space below which storing conversations counts as impossible."""
+"""Free disk space that storing conversations needs at least."""
 
 
 def build_threads(settings: Settings) -> "SqlThreadStore":
@@ -413,7 +418,7 @@ def build_keys(settings: Settings) -> "SqlKeyStore":
 class AccessControl:
     """Authentication and rate limits."""
 
-    cached_keys: "KeyCache"
+    key_cache: "KeyCache"
     limiter: "Limiter"
 
 
@@ -427,8 +432,8 @@ def build_access(settings: Settings) -> AccessControl:
     from citewell.auth.rate_limits import Limiter
 
     redis = settings.redis_url.get_secret_value() if settings.redis_url else None
-    cached_keys = KeyCache(build_keys(settings), settings.access.refresh_seconds)
-    return AccessControl(cached_keys, Limiter(settings.limits, redis))
+    key_cache = KeyCache(build_keys(settings), settings.access.refresh_seconds)
+    return AccessControl(key_cache, Limiter(settings.limits, redis))
 
 
 def build_stream_log(settings: Settings) -> "StreamLog":
@@ -447,7 +452,7 @@ def build_databases(settings: Settings) -> "tuple[Database, ...]":
     return tuple(Database(url, pool_size=0) for url in urls)
 
 
-def check_space(settings: Settings) -> None:
+def check_disk_space(settings: Settings) -> None:
     """Check that conversations can be stored in the data folder, unless they are stored elsewhere.
 
     Raises:

@@ -20,7 +20,7 @@ from citewell.models.embedding_cache import CachedEmbedder
 from citewell.options import CacheOptions
 from citewell.ports import Answerer, Vectors
 from citewell.telemetry import REGISTRY
-from citewell.wiring import Services, with_cache
+from citewell.wiring import Services, with_answer_cache
 from tests.servers import HashEmbedder, build_services, write_tiny_book
 
 ASKED = "What is a Fresnel lens made of?"
@@ -156,7 +156,7 @@ async def test_a_hundred_readers_who_ask_the_same_cost_one_answer(data: Path) ->
     services = build_services(data, embedder=embedder, model=model)
     searcher = services.searcher
     searcher.embedder = CachedEmbedder(embedder, 10)
-    app = create_app(with_cache(services, "scripted"))
+    app = create_app(with_answer_cache(services, "scripted"))
     async with LifespanManager(app):
         embedder.asked.clear()  # the check at start-up
         before = _look_ups("answers", "miss")

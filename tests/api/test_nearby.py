@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from citewell.ingest.pipeline import ingest
-from citewell.wiring import with_cache
+from citewell.wiring import with_answer_cache
 from tests.api.serving import serving
 from tests.servers import HashEmbedder, build_services
 
@@ -31,7 +31,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
         (book / f"{number}.md").write_text(f"# {chapter}\n\n{text}\n", "utf-8")
     ingest(book, tmp_path / "data" / "books", HashEmbedder(), book="lights")
     services = build_services(tmp_path / "data")
-    async with serving(with_cache(services, "embedded")) as client:
+    async with serving(with_answer_cache(services, "embedded")) as client:
         yield client
 
 

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from citewell.api.app import create_app
 from citewell.logging import JsonFormatter, LogOptions, TextFormatter, configure_logging
 from citewell.telemetry import TracingOptions
-from citewell.wiring import Services, with_cache
+from citewell.wiring import Services, with_answer_cache
 from tests.api.sse import parse_sse
 
 ASKED = {"message": "What is a Fresnel lens made of?"}
@@ -68,7 +68,7 @@ async def test_the_figures_count_answers_refusals_stages_and_requests(
 
 
 async def test_the_figures_and_the_answer_tell_what_came_from_the_cache(tiny: Services) -> None:
-    app = create_app(with_cache(tiny, "embedded"))
+    app = create_app(with_answer_cache(tiny, "embedded"))
     async with LifespanManager(app), _asking(app) as client:
         before = await _figures(client)
         first = (await client.post("/chat/run", json=ASKED)).json()

@@ -311,7 +311,7 @@ async def test_what_need_not_be_kept_is_forgotten(url: str, gate: asyncio.Event)
         _, frames = await streams.start(_says(gate), _write)
         assert len([frame async for frame in frames]) == 2
     journal = StreamLog(url)
-    await journal.purge(ended=0, started=0)
+    await journal.purge(after_end=0, after_start=0)
     try:
         assert await journal.find(IDENTITY) is None
         assert await journal.read(IDENTITY, 0) == []
@@ -325,7 +325,7 @@ async def test_more_streams_than_a_statement_takes_values_are_forgotten(url: str
     await journal.open()
     try:
         await journal.write(Batch(started=[(f"stream-{n}", "") for n in range(count)]))
-        await journal.purge(ended=0, started=-60)
+        await journal.purge(after_end=0, after_start=-60)
         left = [await journal.find(f"stream-{n}") for n in (0, count - 1)]
     finally:
         await journal.close()

@@ -18,7 +18,7 @@ import uvicorn
 
 from citewell.api.app import create_app
 from citewell.settings import Settings
-from citewell.wiring import with_cache
+from citewell.wiring import with_answer_cache
 from tests.api.live_server import Gated
 from tests.servers import build_services
 
@@ -40,7 +40,7 @@ def main() -> None:
 
     services = replace(build_services(data_dir), settings=Settings(data_dir=data_dir))
     if services.settings.redis_url:
-        services = with_cache(services, "embedded")
+        services = with_answer_cache(services, "embedded")
     app = create_app(replace(services, answerer=Gated(services.answerer, opened)))
     listening = socket.socket(fileno=descriptor)
     config = uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=30)

@@ -22,15 +22,15 @@ class BookOptions(BaseModel):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")
     """The book's name, as `citewell books` lists it."""
     model: str | None = None
-    """The model that writes answers about it."""
+    """The model that writes answers about the book."""
     instructions: str = Field("", max_length=8_000)
     """Additional instructions for a language model."""
     target_risk: float | None = Field(None, gt=0, lt=1)
     """Accepted share of wrong answers."""
     show_partly: bool | None = None
-    """Whether claims that it supports only in part are shown."""
+    """Whether claims that the book supports only in part are shown."""
     unsupported: Literal["quote", "withhold", "mark", "allow"] | None = None
-    """What happens to claims that it does not support."""
+    """What happens to claims that the book does not support."""
     context_tokens: int | None = Field(None, ge=500, le=1_000_000)
     """Token budget for the passages given to the model."""
 
@@ -71,7 +71,7 @@ class BookRouter:
             index = await asyncio.to_thread(self._library.open, question.book)
             answerer = self._by_book.get(index.book, self._default)
         except CitewellError:
-            answerer = self._default  # runs into the same error, and handles it
+            answerer = self._default  # meets the same error, and turns it into events
         async with aclosing(answerer.answer(question)) as events:
             async for event in events:
                 yield event

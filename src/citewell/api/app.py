@@ -23,9 +23,9 @@ from citewell.api.routes.completions import completions_router
 from citewell.api.routes.feedback import feedback_router
 from citewell.api.routes.health import Check, health_router
 from citewell.api.routes.mcp import McpHttpApp, mcp_server
-from citewell.api.routes.pages import pages_router
+from citewell.api.routes.pages import books_router
 from citewell.api.routes.search import search_router
-from citewell.api.routes.static import page_router, widget_router
+from citewell.api.routes.static import chat_page_router, widget_router
 from citewell.api.routes.threads import SessionAnswerer, sessions_router, threads_router
 from citewell.api.routes.toc import toc_router
 from citewell.api.routes.workflows import workflows_router
@@ -45,7 +45,7 @@ from citewell.wiring import (
     build_access,
     build_feedback,
     build_stream_log,
-    check_space,
+    check_disk_space,
     wire_services,
 )
 
@@ -67,12 +67,12 @@ def create_app(
     streams = _build_stream_hub(services)
     provider = open_tracing(settings.tracing)
     tools = mcp_server(services, wrap_answerer(services, services.answerer))
-    mcp_app = McpHttpApp(tools, access.cached_keys, settings)
+    mcp_app = McpHttpApp(tools, access.key_cache, settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services, streams, run_sweeper(services.threads, settings.threads):
-            await access.cached_keys.refresh()
+            await access.key_cache.refresh()
             # Load the model before the first question. An embedding server that is down now may
             # be back by then; `/ready` reports it.
             with suppress(EmbedderUnreachable):
@@ -90,7 +90,7 @@ def create_app(
         summary="Answers about a book, from the book alone, with every sentence proven.",
         lifespan=lifespan,
         responses=PROBLEM_RESPONSES,
-        # FastAPI traces requests; logs, metrics and inner spans are our own.
+        # FastAPI's own OpenTelemetry: it traces requests, and Citewell does the rest itself.
         telemetry={"tracer_provider": provider, **dict.fromkeys(DISABLED_FASTAPI_TELEMETRY, False)},
     )
     add_handlers(app)
@@ -105,12 +105,13 @@ def create_app(
 
 
 def wrap_answerer(services: Services, answerer: Answerer) -> Answerer:
-    """Add logging and metrics to an answerer, and the retention policies of conversations."""
+    """Wrap an answerer so that it logs, records metrics, and applies each retention policy."""
     observed = ObservedAnswerer(answerer, log_text=services.settings.log.questions)
     return SessionAnswerer(observed, services.threads)
 
 
 def _add_contracts(app: FastAPI, services: Services, streams: StreamHub) -> None:
+    """Add the routes of each contract, an API format: its paths, request and response models."""
     wrap = partial(wrap_answerer, services)
     answerer = wrap(services.answerer)
     for contract in (*CONTRACTS, WidgetChat()):
@@ -131,10 +132,10 @@ def _shared_routers(services: Services) -> list[APIRouter]:
         threads_router(services.threads),
         answers_router(services.threads),
         feedback_router(build_feedback(services.threads), services.threads.clock),
-        receipts_router(services.receipts),
-        pages_router(services.library),
+        receipts_router(services.receipts),  # a receipt is the full record of an answer
+        books_router(services.library),
         toc_router(services.library),
-        page_router(),
+        chat_page_router(),
         widget_router(),
     ]
 
@@ -155,12 +156,13 @@ def _readiness_checks(services: Services, access: AccessControl) -> dict[str, Ch
 
     async def store() -> None:
         await services.threads.ping()
-        await asyncio.to_thread(check_space, services.settings)
+        await asyncio.to_thread(check_disk_space, services.settings)
 
     checks: dict[str, Check] = {"index": index, "store": store, "embedder": embedder}
-    if services.model_chains:
+    if services.model_chains:  # the first is that of the configured model
         checks["model"] = services.model_chains[0].check
-    # By default, each process counts by itself while Redis is down.
+    # By default, each process limits requests on its own while Redis is down, so readiness does
+    # not need Redis.
     if services.settings.redis_url and services.settings.limits.without_redis == "refuse":
         checks["redis"] = access.limiter.ping
     return checks
@@ -198,4 +200,4 @@ def _drain_on_signal(streams: StreamHub) -> Iterator[None]:
 def create_worker_app(settings: Settings, metrics_dir: str | None = None) -> FastAPI:
     """Build the application and its services in a worker process."""
     configure_logging(settings.log_level, settings.log.format)
-    return create_app(wire_services(settings, cached=True), metrics_dir)
+    return create_app(wire_services(settings, use_caches=True), metrics_dir)

@@ -1,4 +1,4 @@
-"""The interface of a contract: one request and response format of the answering API."""
+"""The interface of a contract: an API format with its own paths, request and response models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ Clock = Callable[[], datetime]
 
 
 class Contract(Protocol[Request, Response]):
-    """A request and a response model with pure conversion functions."""
+    """An API format: its paths, its request and response models, and pure conversions."""
 
     name: str
-    whole_path: str
+    complete_response_path: str
+    """Answers with one JSON object, or with a stream if `wants_stream` says so."""
     stream_path: str
     request: type[Request]
     response: type[Response]
@@ -48,13 +49,13 @@ class Contract(Protocol[Request, Response]):
         """Convert a pipeline event to a server-sent event, or return `None` to skip it."""
         ...
 
-    def streams(self, body: Request) -> bool:
-        """Return whether the request asks `whole_path` for a stream."""
+    def wants_stream(self, body: Request) -> bool:
+        """Return whether the request asks for a stream, although not sent to `stream_path`."""
         ...
 
 
 class SessionContract(Protocol):
-    """A contract with routes for its conversations."""
+    """A contract with routes for its conversations, which some contracts call sessions."""
 
     name: str
     session_path: str
@@ -63,9 +64,9 @@ class SessionContract(Protocol):
 
     @property
     def session(self) -> type[BaseModel]:
-        """The model of a conversation."""
+        """The response model of a conversation."""
         ...
 
-    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> BaseModel:
-        """Convert a conversation to the contract's model."""
+    def to_session(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> BaseModel:
+        """Convert a conversation to the contract's response model."""
         ...

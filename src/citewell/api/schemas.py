@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    Strict,
     StringConstraints,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -151,10 +150,9 @@ def _to_utc(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-# Strict types: a JSON string is not accepted as a number or boolean.
-JsonInt = Annotated[int, BeforeValidator(_require_number)]
-JsonFloat = Annotated[float, BeforeValidator(_require_number)]
-JsonBool = Annotated[bool, Strict()]
+StrictInt = Annotated[int, BeforeValidator(_require_number)]
+"""An integer, also in the form `5.0`, but not a string or boolean."""
+StrictFloat = Annotated[float, BeforeValidator(_require_number)]
 IsoDatetime = Annotated[AwareDatetime, BeforeValidator(_require_iso_8601)]
 IsoDatetimeUtc = Annotated[datetime, BeforeValidator(_require_iso_8601), AfterValidator(_to_utc)]
 """A date and time; UTC if it has no offset."""

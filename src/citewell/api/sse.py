@@ -116,8 +116,8 @@ def mount_contract(
     router = APIRouter(tags=[contract.name], dependencies=[require_scope("ask")])
     request_model = contract.request
     stream_docs = stream_responses("The answer as server-sent events")
-    # Some requests can ask the first route for a stream.
-    whole_docs = stream_docs if "stream" in request_model.model_fields else None
+    # A request with the field `stream` can ask for a stream on either path.
+    docs = stream_docs if "stream" in request_model.model_fields else None
 
     async def stream(
         binding: Binding, body: Any, request: Request, last_event_id: str | None
@@ -128,7 +128,7 @@ def mount_contract(
             return await resume_stream(streams, last_event_id, request, encode)
         return await start_stream(streams, _events(binding, body, request), request, encode)
 
-    @router.post(contract.whole_path, response_model=contract.response, responses=whole_docs)
+    @router.post(contract.complete_response_path, response_model=contract.response, responses=docs)
     async def whole(
         body: request_model,  # type: ignore[valid-type]
         request: Request,
@@ -136,7 +136,7 @@ def mount_contract(
         last_event_id: LastEventId = None,
     ) -> Any:
         contract, _ = binding
-        if contract.streams(body):
+        if contract.wants_stream(body):
             return await stream(binding, body, request, last_event_id)
         events = _events(binding, body, request)
         answer = await collect_unless_disconnected(request, events, streams.options.max_seconds)

@@ -205,7 +205,7 @@ def _check_models(settings: Settings) -> str:
 
 
 def _check_database(settings: Settings) -> str:
-    from citewell.wiring import build_databases, build_threads, check_space
+    from citewell.wiring import build_databases, build_threads, check_disk_space
 
     async def check() -> str:
         threads = build_threads(settings)
@@ -218,5 +218,5 @@ def _check_database(settings: Settings) -> str:
         return str(threads.database)
 
     detail = asyncio.run(check())
-    check_space(settings)
+    check_disk_space(settings)
     return detail

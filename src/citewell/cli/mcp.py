@@ -26,6 +26,6 @@ async def _serve(settings: Settings) -> None:
     from citewell.api.routes.mcp import mcp_server
     from citewell.wiring import wire_services
 
-    async with wire_services(settings, cached=True) as services:
+    async with wire_services(settings, use_caches=True) as services:
         services.library.books()
         await mcp_server(services, wrap_answerer(services, services.answerer)).run_stdio_async()

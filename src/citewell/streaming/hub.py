@@ -149,9 +149,9 @@ class StreamHub:
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Interrupt answers that still run after the drain deadline."""
         if self._tasks:

@@ -19,7 +19,7 @@ from citewell.api.contracts.agent import (
     session_state,
 )
 from citewell.options import AnswerOptions
-from citewell.wiring import with_cache
+from citewell.wiring import with_answer_cache
 from tests.api.contracts.serving import (
     COVERED,
     INVENTED,
@@ -268,7 +268,7 @@ async def test_a_follow_up_is_shown_as_it_was_asked_and_as_it_was_searched_for(
 async def test_an_answer_given_again_is_shown_with_the_question_as_it_was_asked_now(
     tiny_copy: Path,
 ) -> None:
-    services = with_cache(build_services(tiny_copy), "embedded")
+    services = with_answer_cache(build_services(tiny_copy), "embedded")
     async with serving(services) as client:
         await ask(client, PATH, query())
         events = await ask_streamed(client, f"{PATH}/stream", query(f"  {COVERED.rstrip('?')}"))

@@ -194,10 +194,10 @@ class ConversationSession(WireModel):
 
 
 class Agent:
-    """The format of an agent with conversation sessions."""
+    """The contract of an agent with conversation sessions."""
 
     name = "agent"
-    whole_path = "/agent/ask"
+    complete_response_path = "/agent/ask"
     stream_path = "/agent/ask/stream"
     request = AgentRequest
     response = AgentResponse
@@ -247,12 +247,14 @@ class Agent:
             case Withheld() | Failed():
                 return None
 
-    def streams(self, _: AgentRequest) -> bool:
+    def wants_stream(self, _: AgentRequest) -> bool:
         """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> ConversationSession:
-        """Convert a thread to a session."""
+    def to_session(
+        self, thread: Thread, now: datetime, policy: RetentionPolicy
+    ) -> ConversationSession:
+        """Convert a stored conversation to a session."""
         records = [message.record for message in thread.messages if message.record]
         last = records[-1] if records else {}
         thread_ids = (record.get("noted", {}).get("thread_id") for record in reversed(records))

@@ -1,4 +1,7 @@
-"""The assistant contract: `/assistant/chat`, its stream and sessions, and `/search`."""
+"""The assistant contract: `/assistant/chat`, its stream and sessions, and `/search`.
+
+The contract calls a conversation a session, and its messages turns.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,8 +14,8 @@ from citewell.api.schemas import (
     NOT_BLANK,
     PREVIEW_LENGTH,
     BookFilters,
-    JsonInt,
     RequestModel,
+    StrictInt,
     UnitFloat,
     Uuid4,
     WireModel,
@@ -29,6 +32,7 @@ DEFAULT_TOP_K = 5
 MAX_TOP_K = 10
 MAX_BOOKS = 20
 MAX_TURNS = RETENTION_POLICIES["assistant"].max_live_messages
+"""How many of the last messages a session shows."""
 NonBlankText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_LENGTH),
@@ -50,7 +54,7 @@ class AssistantRequest(RequestModel):
 
 
 class AssistantSource(WireModel):
-    """A cited passage; the `[n]` in the text count these."""
+    """A cited passage; `[n]` in the text refers to the n-th of these."""
 
     chunk_id: str
     """The passage's UUID."""
@@ -89,7 +93,7 @@ class AssistantResponse(WireModel):
 
 
 class ConversationTurn(WireModel):
-    """A message of a session."""
+    """A message of a session, by the reader or the assistant."""
 
     role: Literal["user", "assistant"]
     """The author."""
@@ -119,7 +123,7 @@ class SearchRequest(RequestModel):
 
     query: NonBlankText
     """The question, of 1 to 500 characters."""
-    top_k: JsonInt = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
+    top_k: StrictInt = Field(DEFAULT_TOP_K, ge=1, le=MAX_TOP_K)
     """How many passages to return."""
     filters: BookFilters | None = None
     """Restricts the search."""
@@ -156,10 +160,10 @@ class SearchResponse(WireModel):
 
 
 class Assistant:
-    """The format of a small assistant with short sessions."""
+    """The contract of a small assistant with short sessions."""
 
     name = "assistant"
-    whole_path = "/assistant/chat"
+    complete_response_path = "/assistant/chat"
     stream_path = "/assistant/chat/stream"
     request = AssistantRequest
     response = AssistantResponse
@@ -205,18 +209,20 @@ class Assistant:
             case Withheld() | Failed():
                 return None
 
-    def streams(self, _: AssistantRequest) -> bool:
+    def wants_stream(self, _: AssistantRequest) -> bool:
         """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Session:
-        """Convert a thread to a session."""
+    def to_session(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Session:
+        """Convert a stored conversation to a session."""
         expired = now - thread.updated_at > policy.idle_after
         return Session(
             session_id=thread.id,
             turns=[
-                ConversationTurn(role=turn.role, content=turn.content, timestamp=turn.created_at)
-                for turn in thread.messages[-MAX_TURNS:]
+                ConversationTurn(
+                    role=message.role, content=message.content, timestamp=message.created_at
+                )
+                for message in thread.messages[-MAX_TURNS:]
             ],
             created_at=thread.created_at,
             last_activity=thread.updated_at,

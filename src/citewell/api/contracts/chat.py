@@ -4,7 +4,14 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from citewell.api.contract import ServerSentEvent
 from citewell.api.schemas import (
@@ -13,11 +20,10 @@ from citewell.api.schemas import (
     SELECTION_RULE,
     BookFilters,
     Context,
-    JsonBool,
-    JsonFloat,
-    JsonInt,
     Metadata,
     RequestModel,
+    StrictFloat,
+    StrictInt,
     UserId,
     Uuid4,
     WireModel,
@@ -53,11 +59,11 @@ class ChatRequest(RequestModel):
     """The question."""
     session_id: Uuid4 | None = None
     """The conversation to continue, a UUID of version 4. Without one, a new one starts."""
-    stream: JsonBool = False
+    stream: StrictBool = False
     """Whether `/chat/run` returns server-sent events."""
-    top_k: JsonInt = Field(5, ge=1, le=10)
+    top_k: StrictInt = Field(5, ge=1, le=10)
     """How many passages to retrieve."""
-    similarity_threshold: JsonFloat = Field(0.7, ge=0.0, le=1.0)
+    similarity_threshold: StrictFloat = Field(0.7, ge=0.0, le=1.0)
     """Minimum similarity of the passages used."""
     filters: BookFilters | None = None
     """Restricts the search."""
@@ -303,7 +309,7 @@ class Chat:
     """Citewell's native format."""
 
     name = "chat"
-    whole_path = "/chat/run"
+    complete_response_path = "/chat/run"
     stream_path = "/chat/stream"
     request = ChatRequest
     response = ChatResponse
@@ -388,7 +394,7 @@ class Chat:
             case Failed():
                 return None
 
-    def streams(self, body: ChatRequest) -> bool:
+    def wants_stream(self, body: ChatRequest) -> bool:
         """Return whether the request asks `/chat/run` for a stream."""
         return body.stream
 
@@ -471,7 +477,7 @@ class OnPageRequest(ChatRequest):
 class WidgetChat(Chat):
     """The native format and conversations, with longer questions and the reader's location."""
 
-    whole_path = "/widget/run"
+    complete_response_path = "/widget/run"
     stream_path = "/widget/stream"
     request = OnPageRequest
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import ConfigDict, Field, StringConstraints, field_validator
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator
 
-from citewell.api.schemas import NOT_BLANK, JsonBool, RequestModel, WireModel, dump
+from citewell.api.schemas import NOT_BLANK, RequestModel, WireModel, dump
 from citewell.domain import PROVEN_VERDICTS, Answer, AnswerStatus, Question
 from citewell.events import Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
@@ -72,7 +72,7 @@ Message = Annotated[UserMessage | OtherMessage, Field(discriminator="role")]
 class StreamOptions(LenientRequestModel):
     """Options of a streamed answer."""
 
-    include_usage: JsonBool | None = None
+    include_usage: StrictBool | None = None
     """Whether the last chunk has the token usage."""
 
 
@@ -97,7 +97,7 @@ class CompletionRequest(LenientRequestModel):
         json_schema_extra={"contains": {"$ref": "#/components/schemas/UserMessage"}},
     )
     """The conversation; its last message with the role `user` is answered."""
-    stream: JsonBool | None = None
+    stream: StrictBool | None = None
     """Whether to stream the answer sentence by sentence, each after its verification."""
     stream_options: StreamOptions | None = None
     """Options of a streamed answer."""

@@ -156,10 +156,10 @@ class SessionData(WireModel):
 
 
 class Query:
-    """The format of single queries with optional sessions."""
+    """The contract of single queries with optional sessions."""
 
     name = "query"
-    whole_path = "/query"
+    complete_response_path = "/query"
     stream_path = "/query/stream"
     request = QueryRequest
     response = QueryResponse
@@ -204,12 +204,12 @@ class Query:
             case Withheld() | Failed():
                 return None
 
-    def streams(self, _: QueryRequest) -> bool:
+    def wants_stream(self, _: QueryRequest) -> bool:
         """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> SessionData:
-        """Convert a thread to a session."""
+    def to_session(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> SessionData:
+        """Convert a stored conversation to a session."""
         del now, policy  # sessions of this contract have no states
         contexts = [m.record.get("noted", {}).get("user_context") for m in thread.messages]
         return SessionData(

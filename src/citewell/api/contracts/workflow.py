@@ -16,8 +16,8 @@ from citewell.api.schemas import (
     AnyUuid,
     BookFilters,
     IsoDatetime,
-    JsonInt,
     RequestModel,
+    StrictInt,
     WireModel,
     dump,
 )
@@ -163,7 +163,7 @@ class SearchBookRequest(RequestModel):
 
     query: NonBlankText
     """The question, of 1 to 2,000 characters."""
-    topK: JsonInt = Field(5, ge=1, le=10)
+    topK: StrictInt = Field(5, ge=1, le=10)
     """How many passages to return."""
     filters: BookFilters | None = None
     """Restricts the search."""
@@ -172,10 +172,10 @@ class SearchBookRequest(RequestModel):
 
 
 class WorkflowChat:
-    """The format of one workflow."""
+    """The contract of one workflow."""
 
     name = "workflow"
-    whole_path = "/workflows/{workflowId}/chat"
+    complete_response_path = "/workflows/{workflowId}/chat"
     stream_path = "/workflows/{workflowId}/chat/stream"
     request = UserQuery
     response = WorkflowResponse
@@ -236,12 +236,12 @@ class WorkflowChat:
             case Withheld() | Failed():
                 return None
 
-    def streams(self, _: UserQuery) -> bool:
+    def wants_stream(self, _: UserQuery) -> bool:
         """Return `False`: only the streaming path streams."""
         return False
 
-    def show(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Conversation:
-        """Convert a thread to a conversation."""
+    def to_session(self, thread: Thread, now: datetime, policy: RetentionPolicy) -> Conversation:
+        """Convert a stored conversation to a conversation."""
         del now, policy  # the state of this contract's conversations does not depend on time
         records = [message.record for message in thread.messages if message.record]
         return Conversation(

@@ -28,7 +28,7 @@ from citewell.api.middleware.requests import (
     RequestIdMiddleware,
 )
 from citewell.api.problems import error_response
-from citewell.api.routes.static import page_paths, widget_paths
+from citewell.api.routes.static import chat_page_paths, widget_paths
 from citewell.auth.key_cache import KeyCache
 from citewell.auth.rate_limits import Limiter, LimitKind, RateLimitState
 from citewell.errors import (
@@ -44,7 +44,7 @@ from citewell.storage.keys import Scope as KeyScope
 from citewell.wiring import AccessControl
 
 PUBLIC_PATHS = frozenset(
-    {"/health", "/ready", "/docs", "/redoc", "/openapi.json", *page_paths(), *widget_paths()}
+    {"/health", "/ready", "/docs", "/redoc", "/openapi.json", *chat_page_paths(), *widget_paths()}
 )
 """Paths without authentication. All others require it, even if a new router forgets its scope."""
 PUBLIC_PREFIX = "/static-offline-docs/"
@@ -111,7 +111,7 @@ class AuthMiddleware:
 
     def __init__(self, app: ASGIApp, access: AccessControl, settings: Settings) -> None:
         self._app = app
-        self._cached_keys, self._limiter = access.cached_keys, access.limiter
+        self._key_cache, self._limiter = access.key_cache, access.limiter
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,7 +132,7 @@ class AuthMiddleware:
 
     async def _identify(self, scope: Scope, limit_states: list[RateLimitState]) -> Caller:
         try:
-            return await identify(scope, self._cached_keys, self._settings)
+            return await identify(scope, self._key_cache, self._settings)
         except WrongKey:
             # Valid keys from the same address are not affected by this limit.
             address = client_address(scope, self._settings.access.trusted_proxies)
@@ -235,7 +235,7 @@ class ConcurrencyLimitMiddleware:
 class KeyOriginCORSMiddleware(CORSMiddleware):
     """Allows the origins in the settings and those of publishable keys."""
 
-    def __init__(self, app: ASGIApp, cached_keys: KeyCache, origins: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, key_cache: KeyCache, origins: tuple[str, ...]) -> None:
         super().__init__(
             app,
             allow_origins=origins,
@@ -243,18 +243,18 @@ class KeyOriginCORSMiddleware(CORSMiddleware):
             allow_headers=["*"],
             expose_headers=[*EXPOSED_HEADERS, "X-Request-ID"],
         )
-        self._cached_keys = cached_keys
+        self._key_cache = key_cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refresh the keys for a request with an origin, then continue as usual."""
         if scope["type"] == "http" and "origin" in Headers(scope=scope):
             with suppress(StoreUnavailable):  # `AuthMiddleware` reports it
-                await self._cached_keys.refresh()
+                await self._key_cache.refresh()
         await super().__call__(scope, receive, send)
 
     def is_allowed_origin(self, origin: str) -> bool:
         """Return whether the settings or a key allow the origin."""
-        return super().is_allowed_origin(origin) or self._cached_keys.allows_origin(origin)
+        return super().is_allowed_origin(origin) or self._key_cache.allows_origin(origin)
 
 
 def install_middleware(app: FastAPI, access: AccessControl, settings: Settings) -> None:
@@ -264,7 +264,7 @@ def install_middleware(app: FastAPI, access: AccessControl, settings: Settings) 
     app.add_middleware(AuthMiddleware, access=access, settings=settings)
     app.add_middleware(RecoveryMiddleware)
     app.add_middleware(
-        KeyOriginCORSMiddleware, cached_keys=access.cached_keys, origins=settings.serve.cors_origins
+        KeyOriginCORSMiddleware, key_cache=access.key_cache, origins=settings.serve.cors_origins
     )
     app.add_middleware(RequestHeadMiddleware)
     app.add_middleware(MetricsMiddleware)

@@ -120,7 +120,7 @@ def get_visibility(request: Request) -> conversation.Caller:
 VisibilityDep = Annotated[Any, Depends(get_visibility)]
 
 
-async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) -> Caller:
+async def identify(scope: AsgiScope, key_cache: KeyCache, settings: Settings) -> Caller:
     """Identify the caller of a request.
 
     Raises:
@@ -133,8 +133,8 @@ async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) 
     headers = Headers(scope=scope)
     address = client_address(scope, settings.access.trusted_proxies)
     origin = headers.get("origin", "")
-    await cached_keys.refresh()
-    local = _is_local(headers, cached_keys, settings)
+    await key_cache.refresh()
+    local = _is_local(headers, key_cache, settings)
     _check_host(headers, settings.access.allowed_hosts, local=local)
     if local:
         return Caller(
@@ -146,9 +146,9 @@ async def identify(scope: AsgiScope, cached_keys: KeyCache, settings: Settings) 
             origin=origin,
         )
     required = settings.access.mode != "open"
-    key = await _authenticate(headers, cached_keys, origin, required=required)
+    key = await _authenticate(headers, key_cache, origin, required=required)
     if key is None and required:
-        foreign = "" if cached_keys.ever_had_keys else _foreign_header(headers)
+        foreign = "" if key_cache.ever_had_keys else _foreign_header(headers)
         hint = f" The header `{foreign}` may be that of a proxy." if foreign else ""
         raise KeyNeeded("This service answers only with a key." + hint)
     kind: Kind = "anonymous" if key is None else "publishable" if key.publishable else "secret"
@@ -179,9 +179,9 @@ def client_address(scope: AsgiScope, trusted: Sequence[IPv4Network | IPv6Network
     return _address_group(hops[-1])
 
 
-def _is_local(headers: Headers, cached_keys: KeyCache, settings: Settings) -> bool:
+def _is_local(headers: Headers, key_cache: KeyCache, settings: Settings) -> bool:
     loopback = is_loopback(settings.serve.host) and not _foreign_header(headers)
-    return settings.access.mode == "auto" and loopback and not cached_keys.ever_had_keys
+    return settings.access.mode == "auto" and loopback and not key_cache.ever_had_keys
 
 
 def _foreign_header(headers: Headers) -> str:
@@ -212,14 +212,14 @@ def _requested_host(headers: Headers) -> str:
 
 
 async def _authenticate(
-    headers: Headers, cached_keys: KeyCache, origin: str, *, required: bool
+    headers: Headers, key_cache: KeyCache, origin: str, *, required: bool
 ) -> Key | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     secret = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
     # Chat clients always send some key; ignore it if none is required and it is not one of ours.
     if not secret or not (required or secret.startswith(PREFIX)):
         return None
-    key = await cached_keys.find(secret)
+    key = await key_cache.find(secret)
     if key is None:
         raise WrongKey("The key is unknown, expired or revoked.")
     if key.publishable and origin not in key.origins:

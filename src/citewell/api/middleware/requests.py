@@ -40,8 +40,10 @@ class RequestIdMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sent = Headers(scope=scope).get("x-request-id", "")
-        scope["request_id"] = sent if _REQUEST_ID.fullmatch(sent) else f"req_{uuid4().hex}"
+        client_id = Headers(scope=scope).get("x-request-id", "")
+        scope["request_id"] = (
+            client_id if _REQUEST_ID.fullmatch(client_id) else f"req_{uuid4().hex}"
+        )
         header = (b"x-request-id", scope["request_id"].encode())
 
         async def send_with_id(message: Message) -> None:
@@ -73,9 +75,9 @@ class RequestHeadMiddleware:
                 await _send_rejection(error, scope, receive, send)
                 return
             headers = [header for header in scope["headers"] if header[0] != b"cookie"]
-            sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
-            own = [(b"cookie", cookie) for cookie in OWN_COOKIE.findall(sent)[-1:]]
-            scope["headers"] = headers + own
+            cookies = b";".join(value for name, value in scope["headers"] if name == b"cookie")
+            own_cookie = [(b"cookie", cookie) for cookie in OWN_COOKIE.findall(cookies)[-1:]]
+            scope["headers"] = headers + own_cookie
         await self._app(scope, receive, send)
 
 

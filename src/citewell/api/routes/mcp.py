@@ -289,7 +289,7 @@ keys, but the package needs a fixed list."""
 class McpHttpApp:
     """An ASGI app that passes requests of authorized callers to the MCP server."""
 
-    def __init__(self, server: MCPServer[Any], cached_keys: KeyCache, settings: Settings) -> None:
+    def __init__(self, server: MCPServer[Any], key_cache: KeyCache, settings: Settings) -> None:
         """Serve statelessly, so that any process of the service can handle the next request."""
         server.streamable_http_app(
             stateless_http=True,
@@ -300,7 +300,7 @@ class McpHttpApp:
         self.sessions: StreamableHTTPSessionManager = server.session_manager
         """Must run while requests are served."""
         self.route = Route("/mcp", self, methods=["POST"], include_in_schema=False)
-        self._cached_keys = cached_keys
+        self._key_cache = key_cache
         self._origins = settings.serve.cors_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -317,5 +317,5 @@ class McpHttpApp:
         if "ask" not in caller.scopes:
             raise NotAllowed("This needs a key with the scope `ask`.")
         origin = headers.get("origin")
-        if origin and origin not in self._origins and not self._cached_keys.allows_origin(origin):
+        if origin and origin not in self._origins and not self._key_cache.allows_origin(origin):
             raise NotAllowed("Pages of this site may not call the tools.")

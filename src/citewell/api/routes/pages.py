@@ -45,7 +45,7 @@ class BookSummary(BaseModel):
     revision: str
 
 
-def pages_router(library: BaseLibrary) -> APIRouter:
+def books_router(library: BaseLibrary) -> APIRouter:
     """Return the router of `/books` and `/read`."""
     router = APIRouter(tags=["books"], dependencies=[require_scope("ask")])
 

@@ -18,16 +18,16 @@ PAGE_HEADERS = {
 }
 
 
-def page_paths() -> dict[str, Path]:
+def chat_page_paths() -> dict[str, Path]:
     """Return the page's files by URL path."""
     files = sorted(file for file in STATIC_DIR.iterdir() if file.is_file())
     return {"/" if file.name == "index.html" else f"/{file.name}": file for file in files}
 
 
-def page_router() -> APIRouter:
+def chat_page_router() -> APIRouter:
     """Return the router of the page; a mount at `/` would hide the errors of other routes."""
     router = APIRouter(include_in_schema=False)
-    for path, file in page_paths().items():
+    for path, file in chat_page_paths().items():
         router.add_api_route(
             path, _serve_page_file(file), methods=["GET", "HEAD"], response_class=FileResponse
         )

@@ -266,7 +266,7 @@ def sessions_router(
         """Return a conversation."""
         messages = policy.max_live_messages
         thread = await _load_thread(store, session, visible, contract.name, messages)
-        return contract.show(thread, clock(), policy)
+        return contract.to_session(thread, clock(), policy)
 
     @router.delete(contract.session_path, status_code=204)
     async def delete_session(session: session_id_type, visible: VisibilityDep) -> Response:
