@@ -97,7 +97,7 @@ class Book:
 
     title: str
     kind: str
-    """The source format."""
+    """The name of its format, such as `docusaurus`."""
     pages: tuple[Page, ...]
     skipped: tuple[SkippedFile, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()

@@ -23,7 +23,7 @@ from tests.servers import HashEmbedder
 def test_the_reader_is_chosen_by_what_the_folder_holds(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert detect_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).name == kind
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_parts_of_a_book_that_may_not_be_opened_are_reported(open_folder: Path) 
 def test_each_format_is_recognised_by_its_own_files(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert detect_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).name == kind
 
 
 def test_docs_without_a_configuration_have_the_defaults_of_docusaurus(
@@ -115,7 +115,7 @@ def test_docs_without_a_configuration_have_the_defaults_of_docusaurus(
 def test_a_format_that_is_named_is_not_looked_for(write_book: WriteBook) -> None:
     folder = write_book({"mkdocs.yml": "", "docs/a.md": "A."})
 
-    assert detect_format(folder, "markdown").kind == "markdown"
+    assert detect_format(folder, "markdown").name == "markdown"
     assert [p.url for p in detect_format(folder, "mkdocs").read(folder, IngestOptions()).pages] == [
         "/a/"
     ]

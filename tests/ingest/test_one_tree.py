@@ -69,7 +69,7 @@ def test_a_book_is_the_same_tree_in_every_format(
 
     book = reader.read(source, IngestOptions())
 
-    assert reader.kind == kind
+    assert reader.name == kind
     assert (book.title, book.skipped) == (title, ())
     assert [page.title for page in book.pages if page.sections] == [
         topics[0].title for _, topics in CHAPTERS

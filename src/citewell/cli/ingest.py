@@ -34,7 +34,7 @@ class IngestArguments:
 
     path: Path
     book: str | None
-    kind: str | None
+    format_name: str | None
     settings: Settings
     verbose: bool = False
 
@@ -44,8 +44,8 @@ class IngestArguments:
 @book_option
 @click.option(
     "--format",
-    "kind",
-    metavar="KIND",
+    "format_name",
+    metavar="NAME",
     help=f"Format of the book, if it is not detected correctly: {', '.join(FORMAT_NAMES)}.",
 )
 @click.option("--locale", help="Language of a Docusaurus site (CITEWELL_INGEST__LOCALE).")
@@ -62,13 +62,17 @@ class IngestArguments:
 )
 @click.option("--watch", is_flag=True, help="Keep running; ingest again when the book changes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--verbose", is_flag=True, help="Print every entry, not only the first few per kind.")
+@click.option(
+    "--verbose",
+    is_flag=True,
+    help="List every entry of the report, not only the first few of each category.",
+)
 @data_option
 def command(  # noqa: PLR0913 - one parameter per option
     *,
     path: Path,
     book: str | None,
-    kind: str | None,
+    format_name: str | None,
     locale: str | None,
     docs_version: str | None,
     allow: tuple[Path, ...],
@@ -89,7 +93,9 @@ def command(  # noqa: PLR0913 - one parameter per option
     overrides = {name: value for name, value in options.items() if value is not None}
     ingest = settings.ingest.model_copy(update=overrides)
     settings = settings.model_copy(update={"ingest": ingest})
-    arguments = IngestArguments(path=path, book=book, kind=kind, settings=settings, verbose=verbose)
+    arguments = IngestArguments(
+        path=path, book=book, format_name=format_name, settings=settings, verbose=verbose
+    )
     if watch:
         watch_book(arguments, console)
         return
@@ -104,22 +110,26 @@ def command(  # noqa: PLR0913 - one parameter per option
 def run_ingest(arguments: IngestArguments, console: Console) -> "IngestReport":
     """Ingest with a progress bar, and print the report."""
     # Before the model is loaded, so that a path without a book fails at once.
-    kind = detect_format(arguments.path, arguments.kind).kind
-    hint = "" if arguments.kind else " (--format chooses another)"
-    console.print(f"Reading {arguments.path} as {kind}{hint}.", markup=False, soft_wrap=True)
+    format_name = detect_format(arguments.path, arguments.format_name).name
+    hint = "" if arguments.format_name else " (--format chooses another)"
+    console.print(f"Reading {arguments.path} as {format_name}{hint}.", markup=False, soft_wrap=True)
     embedder = build_embedder(arguments.settings, on_status=console.print)
-    report = _ingest(arguments, kind, embedder, console)
+    report = _ingest(arguments, format_name, embedder, console)
     print_report(report, console, verbose=arguments.verbose)
     return report
 
 
 def _ingest(
-    arguments: IngestArguments, kind: str, embedder: Embedder, console: Console
+    arguments: IngestArguments, format_name: str, embedder: Embedder, console: Console
 ) -> "IngestReport":
-    path, book = arguments.path, arguments.book
     with _progress_bar(console) as progress:
         return ingest_book(
-            arguments.settings, path, embedder, book=book, kind=kind, progress=progress
+            arguments.settings,
+            arguments.path,
+            embedder,
+            book=arguments.book,
+            format_name=format_name,
+            progress=progress,
         )
 
 
@@ -158,16 +168,16 @@ def _progress_bar(console: Console) -> "Iterator[Progress]":
 
 DEBOUNCE_MS = 800
 """Milliseconds to collect changes: an editor saves a page in several steps."""
-FIRST_CHECK_MS = 1000
-"""Milliseconds until the first check for changes made before watching began."""
+CATCH_UP_MS = 1000
+"""Milliseconds until one more ingest: changes between the first and the watch cause no event."""
 
 
 def watch_book(arguments: IngestArguments, console: Console) -> None:
     """Ingest now and whenever the book changes, until Ctrl-C."""
     embedder = build_embedder(arguments.settings, on_status=console.print)
     try:
-        # Raises if there is no book at the path, since there is nothing to watch.
-        detect_format(arguments.path, arguments.kind)
+        # Without a book at the path, there is nothing to watch: this raises.
+        detect_format(arguments.path, arguments.format_name)
         last_error = _ingest_and_report(arguments, embedder, console, None)
         print_line(console, f"Watching {arguments.path} (Ctrl-C to stop).")
         for _ in _wait_for_changes(arguments):
@@ -180,34 +190,38 @@ def _wait_for_changes(arguments: IngestArguments) -> Iterator[None]:
     """Yield whenever files of the book changed, and once soon after the start."""
     path, settings = arguments.path, arguments.settings
     root = path if path.is_dir() else path.parent
-    files = list_source_files(detect_format(path, arguments.kind), path, settings.ingest)
+    files = list_source_files(detect_format(path, arguments.format_name), path, settings.ingest)
     # A site's configuration or pages may be outside the given folder.
     folders = {root.resolve(), *(f.path.resolve().parent for f in files if f.path.exists())}
     outermost = [f for f in folders if not any(other in f.parents for other in folders)]
-    first = True
+    caught_up = False
     for changes in watch(
         *outermost,
         watch_filter=DefaultFilter(ignore_paths=[settings.data_dir.expanduser().resolve()]),
         debounce=DEBOUNCE_MS,
-        rust_timeout=FIRST_CHECK_MS,
+        rust_timeout=CATCH_UP_MS,
         yield_on_timeout=True,
     ):
-        if changes or first:
-            first = False
+        if changes or not caught_up:
+            caught_up = True
             yield
 
 
 def _ingest_and_report(
     arguments: IngestArguments, embedder: Embedder, console: Console, last_error: str | None
 ) -> str:
-    """Ingest once and return the error, or an empty string; print an error only when it is new."""
+    """Ingest once, and return the error, or an empty string if there was none.
+
+    `last_error` is what the previous call returned, or `None` on the first call. An error is
+    printed only if it is new; a report only on the first call, after an error, or for changes.
+    """
     try:
-        kind = detect_format(arguments.path, arguments.kind).kind
-        report = _ingest(arguments, kind, embedder, console)
+        format_name = detect_format(arguments.path, arguments.format_name).name
+        report = _ingest(arguments, format_name, embedder, console)
     except CitewellError as error:
         if str(error) != last_error:
             click.echo(f"citewell: {error}", err=True)
         return str(error)
-    if report.changed or last_error is None or last_error:
+    if report.changed or last_error != "":
         print_report(report, console, verbose=arguments.verbose)
     return ""

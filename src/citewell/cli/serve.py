@@ -75,7 +75,9 @@ def command(
         return
     _require_key_if_reachable(settings)
     if path is not None:
-        run_ingest(IngestArguments(path=path, book=book, kind=None, settings=settings), console)
+        run_ingest(
+            IngestArguments(path=path, book=book, format_name=None, settings=settings), console
+        )
     _serve(settings, console)
 
 

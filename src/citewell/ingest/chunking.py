@@ -217,7 +217,7 @@ def _section_pieces(
 
 
 def _introduces_next(text: str, next_kind: BlockKind | None) -> bool:
-    """Whether prose ends with a colon or is a single sentence before a list."""
+    """Return whether prose ends with a colon or is a single sentence before a list."""
     ends_in_colon = text.rstrip().endswith(":")
     return ends_in_colon or (next_kind == "list" and len(split_spans(text)) == 1)
 

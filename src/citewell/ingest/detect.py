@@ -39,19 +39,19 @@ FORMATS: tuple[BookFormat, ...] = (
     VolumesFormat(),
 )
 """In order of detection, most specific first: most books are also folders of Markdown."""
-FORMAT_NAMES = tuple(book_format.kind for book_format in FORMATS)
+FORMAT_NAMES = tuple(book_format.name for book_format in FORMATS)
 
 
-def detect_format(root: Path, kind: str | None = None) -> BookFormat:
-    """Return the format named `kind`, or detect the format of a folder or file.
+def detect_format(root: Path, name: str | None = None) -> BookFormat:
+    """Return the format called `name`, or detect the format of a folder or file.
 
     Raises:
-        UnsupportedSource: the path is missing, cannot be listed or holds no book, or the kind is
-            unknown.
+        UnsupportedSource: the path is missing, cannot be listed or holds no book, or there is
+            no format of that name.
     """
-    if kind is not None and kind not in FORMAT_NAMES:
+    if name is not None and name not in FORMAT_NAMES:
         raise UnsupportedSource(
-            f"There is no format {kind!r}: use one of {', '.join(FORMAT_NAMES)}."
+            f"There is no format {name!r}: use one of {', '.join(FORMAT_NAMES)}."
         )
     try:
         if not root.exists():
@@ -61,7 +61,7 @@ def detect_format(root: Path, kind: str | None = None) -> BookFormat:
         # The configuration of a docs folder may be in its parent.
         with restrict_reads(root, root.resolve().parent):
             for book_format in FORMATS:
-                if book_format.kind == kind or (kind is None and book_format.matches(root)):
+                if book_format.name == name or (name is None and book_format.matches(root)):
                     return book_format
     except OSError as error:
         raise UnsupportedSource(f"{root} cannot be read: {error.strerror}.") from error
@@ -103,7 +103,7 @@ _SITE_GENERATORS = {
     "Eleventy": (".eleventy.js", "eleventy.config.js", "eleventy.config.mjs"),
 }
 """Site generators whose URL scheme is unknown, with the files that identify them."""
-_KINDS_WITHOUT_URLS = ("jsonl", "epub", "pdf", "shelf")
+_FORMATS_WITHOUT_URLS = ("jsonl", "epub", "pdf", "shelf")
 _FIX_HINTS = {
     ".qmd": "Quarto: run `quarto render`, and ingest the folder with the generated HTML",
     ".rmd": "R Markdown: render it, and ingest the folder with the generated HTML",
@@ -140,7 +140,7 @@ def fix_hint(root: Path) -> str:
 
 def url_notes(book: Book, source: Path, options: IngestOptions) -> tuple[str, ...]:
     """Return what is wrong with the URLs of a book's pages, and how to fix it."""
-    if book.kind in _KINDS_WITHOUT_URLS or not book.pages:
+    if book.kind in _FORMATS_WITHOUT_URLS or not book.pages:
         return ()
     generator = detect_site_generator(source) if book.kind == "markdown" else None
     if generator:

@@ -1,7 +1,7 @@
 """Find broken links between the pages of a book, and drop unsafe ones.
 
-A link is resolved both as a path to a source file and as a URL on the built site, because authors
-write both. Links that leave the book are not checked.
+Authors link to the path of a source file or to a URL of the built site, so a link is looked up as
+both. Links that leave the book are not checked.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from citewell.domain import Block, Book, BrokenLink, Page, Section, SkippedFile
 from citewell.ingest.formats.base import is_allowed_path
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.text.sanitize import is_unsafe, is_web_address
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
@@ -25,7 +25,8 @@ _DEFINITION = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]*<?([^\s<>]+)>?", re.M
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1", re.M | re.S)
 _HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t]+(.+)$", re.M)
 _ID_DEFINITION = (
-    # Attributes and options, attribute lists, MyST and rst targets, rows that a component links to.
+    # Attributes and options, attribute lists, MyST and rst targets, and table rows that begin with
+    # code: `<APITable>` of Docusaurus gives such a row the id of its first cell.
     r"""\b(?:id|name|label)[ \t]*[=:]+[ \t]*[\\"']*|\{[^{}\n]*\#|^[ \t"]*\(|\.\.[ ]_|^\|[ \t]*`"""
 )
 _GENERATED_ID = re.compile(r"[^\w-]|^_|^(?:user-content-)?(?:fn|fnref|footnote(?:-ref\w*)?)-")
@@ -38,8 +39,8 @@ _VERBATIM = ("code", "math")
 class _PageLookup:
     files: dict[str, Page] = field(default_factory=dict)
     urls: dict[str, Page] = field(default_factory=dict)
-    sections: set[str] = field(default_factory=set)
-    """Host and first path segment of the pages' URLs; any other is another site."""
+    site_prefixes: set[str] = field(default_factory=set)
+    """Host and first path segment of the pages' URLs; any other prefix is another site."""
     common_folder: str = ""
     """The innermost folder that contains all pages."""
 
@@ -57,7 +58,7 @@ def find_broken_links(
     for page in book.pages:
         unchecked: list[SkippedFile] = []
         with skip_on_error(page.source, unchecked, "links"):
-            check_budget()
+            check_time_limit()
             for target in dict.fromkeys(_targets(page, files.get(page.source))):
                 if reason := _why_broken(page, target, lookup, files):
                     broken[BrokenLink(source=page.source, target=target, reason=reason)] = None
@@ -75,7 +76,7 @@ def _index_pages(book: Book) -> _PageLookup:
         lookup.files[normpath(page.source)] = page
         lookup.files.setdefault(_canonical(normpath(page.source)), page)
         lookup.urls[_canonical(page.url)] = page
-        lookup.sections.add(_site_section(page.url))
+        lookup.site_prefixes.add(_site_prefix(page.url))
     return lookup
 
 
@@ -86,7 +87,7 @@ def _canonical(url: str) -> str:
     return re.sub(r"(?:^|/)(?:index|README)$", "", stem)
 
 
-def _site_section(url: str) -> str:
+def _site_prefix(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.netloc}/{parts.path.strip('/').partition('/')[0]}"
 
@@ -142,9 +143,8 @@ def _is_external(page: Page, path: str, lookup: _PageLookup) -> bool:
     if suffix and suffix not in _PAGE_SUFFIXES and not re.fullmatch(r"\.\d.*", suffix):
         return True  # an image, a program, an archive
     if parts.scheme or parts.netloc or path.startswith("/"):
-        return _site_section(
-            urljoin(page.url, path)
-        ) not in lookup.sections or not parts.path.strip("/")
+        prefix = _site_prefix(urljoin(page.url, path))
+        return prefix not in lookup.site_prefixes or not parts.path.strip("/")
     file = normpath(join(dirname(page.source), unquote(parts.path)))
     folder = f"{lookup.common_folder}/" if lookup.common_folder else ""
     return not f"{file}/".startswith(folder) or file[:2] == ".."
@@ -156,7 +156,7 @@ def _has_anchor(page: Page, anchor: str, file: Path | None) -> bool:
     # Ids of footnotes, tabs and versions come from extensions and themes and cannot be checked.
     if _GENERATED_ID.search(anchor) or any(section.anchor == anchor for section in page.sections):
         return True
-    # A heading without text of its own occurs only in the paths of its subsections.
+    # A heading without text below it is no section, but is in the `path` of its subsections.
     wanted = _letters_only(anchor)
     if any(_letters_only(heading) == wanted for s in page.sections for heading in s.path):
         return True
@@ -195,8 +195,8 @@ def _drop_from_page(page: Page, skipped: list[SkippedFile]) -> Page:
         url = ""
         _report(page.source, "its URL", page.url, skipped)
 
-    def text(block: Block) -> Block:
-        if block.kind in ("code", "math") or ":" not in block.text:
+    def drop_from_block(block: Block) -> Block:
+        if block.kind in _VERBATIM or ":" not in block.text:
             return block
         return Block(kind=block.kind, text=_drop_unsafe(block.text, page.source, skipped))
 
@@ -204,29 +204,29 @@ def _drop_from_page(page: Page, skipped: list[SkippedFile]) -> Page:
         page,
         url=url,
         sections=tuple(
-            Section(path=s.path, anchor=s.anchor, blocks=tuple(text(b) for b in s.blocks))
+            Section(path=s.path, anchor=s.anchor, blocks=tuple(map(drop_from_block, s.blocks)))
             for s in page.sections
         ),
     )
 
 
 def _drop_unsafe(text: str, source: str, skipped: list[SkippedFile]) -> str:
-    def target(match: re.Match[str]) -> str:
+    def replace_target(match: re.Match[str]) -> str:
         if not is_unsafe(match[2]):
             return match[0]
         _report(source, "a link", match[2], skipped)
         return match[1]
 
-    def autolink(match: re.Match[str]) -> str:
+    def replace_autolink(match: re.Match[str]) -> str:
         if not is_unsafe(match[1]):
             return match[0]
         _report(source, "a link", match[1], skipped)
         return f"`{match[1]}`"
 
-    return _AUTOLINK.sub(autolink, _TARGET.sub(target, text))
+    return _AUTOLINK.sub(replace_autolink, _TARGET.sub(replace_target, text))
 
 
 def _report(source: str, subject: str, url: str, skipped: list[SkippedFile]) -> None:
-    short = url if len(url) <= 40 else f"{url[:40]}…"  # noqa: PLR2004
-    reason = f"{subject} is not a web address: {short}"
+    shown = url if len(url) <= 40 else f"{url[:40]}…"  # noqa: PLR2004
+    reason = f"{subject} was dropped because it is not a web address: {shown}"
     skipped.append(SkippedFile(source=source, reason=reason, failed=False))

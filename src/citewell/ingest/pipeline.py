@@ -119,12 +119,12 @@ def ingest(  # noqa: PLR0913 - all but three have a default and a name
 
 
 def _job(
-    source: Path, book: str, kind: str | None, options: IngestOptions, embedder: Embedder
+    source: Path, book: str, format_name: str | None, options: IngestOptions, embedder: Embedder
 ) -> IngestJob:
     return IngestJob(
         working_folder=Path.cwd(),
         source=source,
-        kind=kind,
+        format_name=format_name,
         options=options,
         book=book,
         embedder=embedder.id,
@@ -132,9 +132,9 @@ def _job(
     )
 
 
-def _next(events: Iterator[ReadEvent], kind: type[_E]) -> _E:
+def _next(events: Iterator[ReadEvent], event_type: type[_E]) -> _E:
     event = next(events)
-    assert isinstance(event, kind)
+    assert isinstance(event, event_type)
     return event
 
 

@@ -16,7 +16,7 @@ from citewell.index.revision import INDEX_FORMAT
 from citewell.ingest.chunking import CountTokens, chunk_page, embedding_text
 from citewell.ingest.detect import detect_format, restrict_reads_to_book, url_notes
 from citewell.ingest.formats.base import BookFormat, SourceFile, is_allowed_path
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.ingest.link_check import drop_unsafe_links, find_broken_links
 from citewell.options import IngestOptions
 from citewell.text.plain_text import replace_lone_surrogates
@@ -32,7 +32,8 @@ class IngestJob:
     working_folder: Path
     """The folder that a relative source path starts from."""
     source: Path
-    kind: str | None
+    format_name: str | None
+    """`None` to detect it."""
     options: IngestOptions
     book: str
     embedder: str
@@ -85,7 +86,7 @@ def read_book(job: IngestJob, count: CountTokens) -> Iterator[ReadEvent]:
         UnsupportedSource: there is no book, or its configuration names a folder outside it.
         UnreadableFile: its configuration cannot be read.
     """
-    book_format = detect_format(job.source, job.kind)
+    book_format = detect_format(job.source, job.format_name)
     with restrict_reads_to_book(book_format, job.source, job.options):
         files = book_format.files(job.source)
         yield Fingerprint(_fingerprint(book_format, files, job))
@@ -118,7 +119,7 @@ def _chunk_page(
     page: Page, job: IngestJob, count: CountTokens, skipped: list[SkippedFile]
 ) -> PageChunked | None:
     with skip_on_error(page.source, skipped, "cut"):
-        check_budget()
+        check_time_limit()
         chunks = chunk_page(page, book=job.book, count=count, options=job.options, now=job.now)
         for chunk in chunks:
             # The parent repeats this without a time limit, so a slow text must fail here.
@@ -130,7 +131,7 @@ def _chunk_page(
 
 
 def _fingerprint(book_format: BookFormat, files: list[SourceFile], job: IngestJob) -> str:
-    versions = f"{__version__} {INDEX_FORMAT} {book_format.kind} {job.embedder}"
+    versions = f"{__version__} {INDEX_FORMAT} {book_format.name} {job.embedder}"
     digest = hashlib.sha256(f"{versions} {job.options.model_dump_json()}".encode())
     for file in files:
         digest.update(file.name.encode(errors="surrogateescape"))

@@ -71,7 +71,7 @@ def _page_node(numbered: Sequence[tuple[int, Chunk]]) -> _TocNode:
 
 
 def _same_heading(previous: Chunk, chunk: Chunk) -> bool:
-    """Whether two neighbours are under the same heading, which may span several PDF pages."""
+    """Return whether two neighbours share their heading, which may span several PDF pages."""
     same = _PDF_PAGE_FRAGMENT.sub("", previous.url) == _PDF_PAGE_FRAGMENT.sub("", chunk.url)
     return same and previous.path == chunk.path
 

@@ -79,7 +79,7 @@ def read(folder: Path, files: Mapping[str, str | bytes], **options: object) -> B
     path = folder / "lamps.epub"
     path.write_bytes(packed(files))
     reader = detect_format(path)
-    assert reader.kind == "epub"
+    assert reader.name == "epub"
     return reader.read(path, IngestOptions(**options))  # type: ignore[arg-type]
 
 

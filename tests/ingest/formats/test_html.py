@@ -52,7 +52,7 @@ href="#{title.lower()}">{title}</a></h1>{body}</main><nav class="nav-wrapper">
 
 def read(root: Path, **options: object) -> Book:
     reader = detect_format(root)
-    assert reader.kind == "html"
+    assert reader.name == "html"
     return reader.read(root, IngestOptions(**options))  # type: ignore[arg-type]
 
 
@@ -242,7 +242,7 @@ def test_a_single_page_is_a_book(write_book: WriteBook) -> None:
 def test_a_folder_with_more_markdown_than_pages_is_not_a_built_site(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert detect_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).name == kind
 
 
 def test_a_page_that_cannot_be_read_is_reported_and_the_rest_is_read(write_book: WriteBook) -> None:

@@ -7,7 +7,7 @@ import pytest
 from citewell.domain import Book, SkippedFile
 from citewell.errors import UnreadableFile, UnsupportedSource
 from citewell.ingest.formats.mdbook import MdBookFormat, page_path, parse_summary
-from citewell.ingest.formats.navigation import Chapter
+from citewell.ingest.formats.navigation import NavigationPage
 from citewell.options import IngestOptions
 
 OPTIONS = IngestOptions()
@@ -257,7 +257,7 @@ def test_a_chapter_listed_twice_is_one_page(write_book: WriteBook) -> None:
     root = write_book({"SUMMARY.md": "- [A](a.md)\n- [B](a.md)\n", "a.md": "One."})
 
     assert [p.title for p in read(root).pages] == ["A"]
-    assert parse_summary("[x](a.md)")[1] == [Chapter(title="x", path="a.md", part="")]
+    assert parse_summary("[x](a.md)")[1] == [NavigationPage(title="x", path="a.md", part="")]
 
 
 @pytest.mark.parametrize("config", ["title = [", "\xff", "a = " + "[" * 2000])

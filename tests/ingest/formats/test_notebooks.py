@@ -212,7 +212,7 @@ def test_the_first_form_of_the_contents_and_one_notebook_alone_are_read(
         ("a.md", "P"),
     ]
     alone = detect_format(folder / "one.ipynb")
-    assert alone.kind == "notebooks"
+    assert alone.name == "notebooks"
     assert [p.title for p in alone.read(folder / "one.ipynb", OPTIONS).pages] == ["One"]
     assert [f.name for f in alone.files(folder / "one.ipynb")] == ["one.ipynb"]
 

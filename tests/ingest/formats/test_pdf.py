@@ -34,7 +34,7 @@ def prose(seed: int, sentences: int = 6) -> str:
 
 def read(path: Path, **options: object) -> Book:
     reader = detect_format(path)
-    assert reader.kind == "pdf"
+    assert reader.name == "pdf"
     return reader.read(path, IngestOptions(**options))  # type: ignore[arg-type]
 
 
@@ -329,7 +329,7 @@ def test_a_folder_with_markdown_beside_its_files_is_a_markdown_book(tmp_path: Pa
     (tmp_path / "a.md").write_text("Text.")
     (tmp_path / "b.pdf").write_bytes(b"")
 
-    assert detect_format(tmp_path).kind == "markdown"
+    assert detect_format(tmp_path).name == "markdown"
 
 
 def test_letters_far_off_the_page_are_left_out(tmp_path: Path) -> None:

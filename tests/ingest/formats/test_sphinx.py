@@ -47,7 +47,7 @@ def texts(folder: Path, source: str) -> list[str]:
 def test_a_sphinx_book_is_known_by_its_configuration_or_its_toctree(
     write_book: WriteBook, files: dict[str, str], kind: str
 ) -> None:
-    assert detect_format(write_book(files)).kind == kind
+    assert detect_format(write_book(files)).name == kind
 
 
 def test_pages_stand_in_the_order_of_the_toctrees(write_book: WriteBook) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from citewell.domain import Book, SkippedFile
 from citewell.errors import UnreadableFile, UnsupportedSource
-from citewell.ingest.formats.time_limit import check_budget
+from citewell.ingest.formats.time_limit import check_time_limit
 from citewell.options import IngestOptions
 from citewell.text.sanitize import is_web_address
 
@@ -26,12 +26,12 @@ class SourceFile:
 
 
 class BookFormat(Protocol):
-    """Reads one kind of book."""
+    """Reads one format of books."""
 
-    kind: str
+    name: str
 
     def matches(self, root: Path) -> bool:
-        """Whether the folder or file is this kind of book."""
+        """Return whether the folder or file is a book in this format."""
         ...
 
     def book_folder(self, root: Path) -> Path:
@@ -91,7 +91,7 @@ def check_readable(file: SourceFile, *, limit: int, setting: str) -> None:
         UnreadableFile: it is larger than the `setting` allows, outside the book, or cannot be
             opened.
     """
-    check_budget()
+    check_time_limit()
     try:
         status = file.path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -124,12 +124,12 @@ def read_bytes(file: SourceFile, *, limit: int, setting: str) -> bytes:
 class SingleFileFormat(BookFormat):
     """A book in a single file, detected by its extension."""
 
-    kind: str
+    name: str
     ending: ClassVar[str]
     read_file: ClassVar[Callable[[SourceFile, IngestOptions], Book]]
 
     def matches(self, root: Path) -> bool:
-        """Whether `root` is a file with the format's extension."""
+        """Return whether `root` is a file with the format's extension."""
         return root.is_file() and root.name.lower().endswith(self.ending)
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -142,7 +142,7 @@ class SingleFileFormat(BookFormat):
             return type(self).read_file(SourceFile(root, root.name), options)
         except UnreadableFile as error:
             skip = SkippedFile(source=root.name, reason=str(error))
-            return Book(title=root.stem, kind=self.kind, pages=(), skipped=(skip,))
+            return Book(title=root.stem, kind=self.name, pages=(), skipped=(skip,))
 
 
 OUTSIDE = "lies outside the book's folder"
@@ -161,7 +161,7 @@ def restrict_reads(*folders: Path) -> Iterator[None]:
 
 
 def is_allowed_path(path: Path, *extra_folders: Path) -> bool:
-    """Whether a file or folder may be read, after resolving symbolic links."""
+    """Return whether a file or folder may be read, after resolving symbolic links."""
     try:
         folders = (*_ALLOWED_FOLDERS.get(), *(folder.resolve() for folder in extra_folders))
         real = path.resolve()

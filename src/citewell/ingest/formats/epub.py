@@ -26,7 +26,7 @@ from citewell.ingest.formats.html.tree import (
     tag_name,
     text_of,
 )
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.options import IngestOptions
 
 _MAX_COMPRESSION_RATIO = 200
@@ -69,9 +69,9 @@ class EpubArchive:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._zip.close()
 
@@ -84,7 +84,7 @@ class EpubArchive:
         Raises:
             UnreadableFile: it is missing, damaged, encrypted or larger than the `setting` allows.
         """
-        check_budget()
+        check_time_limit()
         entry = self._entries.get(name)
         if entry is None:
             raise UnreadableFile("is missing from the file")
@@ -343,13 +343,13 @@ def _read_chapter(
 
 
 def _is_single_chapter(entries: list[TocEntry]) -> bool:
-    """Whether all entries of a file are below its first."""
+    """Return whether all entries of a file are below its first."""
     return not any(len(entry.ancestors) <= len(entries[0].ancestors) for entry in entries[1:])
 
 
 class EpubFormat(SingleFileFormat):
     """One EPUB file."""
 
-    kind = "epub"
+    name = "epub"
     ending = ENDING
     read_file = read_epub

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -16,7 +17,12 @@ from citewell.ingest.formats.markdown import (
     read_prefix,
     read_text,
 )
-from citewell.ingest.formats.navigation import Chapter, read_yaml, unique_chapters, walk_contents
+from citewell.ingest.formats.navigation import (
+    NavigationPage,
+    read_yaml,
+    unique_pages,
+    walk_contents,
+)
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
@@ -66,10 +72,10 @@ _DIALECT = Dialect(slugger=lambda _: AsciiSlugger(), split_id=split_bracketed_id
 class HfDocsFormat(BookFormat):
     """A folder of pages for Hugging Face's doc-builder."""
 
-    kind = "hfdocs"
+    name = "hfdocs"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is a `_toctree.yml`, or pages that use doc-builder's syntax."""
+        """Return whether there is a `_toctree.yml`, or pages that use doc-builder's syntax."""
         return root.is_dir() and _docs_folder(root) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -84,16 +90,16 @@ class HfDocsFormat(BookFormat):
         pages: list[Page] = []
         skipped: list[SkippedFile] = []
         files = {file.name: file for file in _pages(docs_folder, skipped)}
-        for chapter in _chapters(docs_folder, files, options):
-            file = files.get(chapter.path)
+        for entry in _navigation_pages(docs_folder, files, options):
+            file = files.get(entry.path)
             if file is None:
                 reason = f"is in {_TOCTREE} but does not exist"
-                skipped.append(SkippedFile(source=chapter.path, reason=reason))
+                skipped.append(SkippedFile(source=entry.path, reason=reason))
                 continue
             with skip_on_error(file.name, skipped):
-                pages.append(_page(chapter, file, options))
+                pages.append(_page(entry, file, options))
         return Book(
-            title=root.resolve().name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped)
+            title=root.resolve().name, kind=self.name, pages=tuple(pages), skipped=tuple(skipped)
         )
 
 
@@ -115,15 +121,18 @@ def _pages(docs_folder: Path, skipped: list[SkippedFile] | None = None) -> list[
     return list(markdown_files(docs_folder, skipped, endings=_ENDINGS))
 
 
-def _chapters(docs_folder: Path, files: Iterable[str], options: IngestOptions) -> list[Chapter]:
+def _navigation_pages(
+    docs_folder: Path, files: Iterable[str], options: IngestOptions
+) -> list[NavigationPage]:
     path = docs_folder / _TOCTREE
     toctree = read_yaml(path, options) if path.is_file() else None
     names = set(files)
     listed = (
-        Chapter(title=chapter.title, path=_find_file(chapter.path, names), part=chapter.part)
-        for chapter in walk_contents(toctree, _split_entry)
+        replace(entry, path=_find_file(entry.path, names))
+        for entry in walk_contents(toctree, _split_entry)
     )
-    return unique_chapters([*listed, *(Chapter(title="", path=name, part="") for name in files)])
+    others = (NavigationPage(title="", path=name, part="") for name in files)
+    return unique_pages([*listed, *others])
 
 
 def _find_file(local: str, files: set[str]) -> str:
@@ -137,16 +146,16 @@ def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
         yield scalar(entry.get("title")), local or None, entry.get("sections")
 
 
-def _page(chapter: Chapter, file: SourceFile, options: IngestOptions) -> Page:
+def _page(entry: NavigationPage, file: SourceFile, options: IngestOptions) -> Page:
     text = read_text(file, options)
-    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
+    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=entry.title or None)
     local = PurePosixPath(file.name).with_suffix("").as_posix()
-    title = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
+    title = entry.title or scalar(parsed.front_matter.get("title")) or parsed.heading
     site = (options.site_url or "").rstrip("/")
     return Page(
         source=file.name,
         title=title or PurePosixPath(local).name,
-        part=chapter.part,
+        part=entry.part,
         url=f"{site}/{quote(local)}",
         sections=parsed.sections,
     )

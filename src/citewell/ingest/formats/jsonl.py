@@ -11,7 +11,7 @@ from citewell.domain import Book, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.base import BookFormat, SourceFile
 from citewell.ingest.formats.markdown import parse_blocks, read_text
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.options import IngestOptions
 from citewell.text.plain_text import replace_lone_surrogates
 
@@ -30,10 +30,10 @@ class _PageBuilder:
 class JsonlFormat(BookFormat):
     """A JSON Lines file, or a folder of nothing else."""
 
-    kind = "jsonl"
+    name = "jsonl"
 
     def matches(self, root: Path) -> bool:
-        """Whether `root` is a JSON Lines file, or a folder of nothing else."""
+        """Return whether `root` is a JSON Lines file, or a folder of nothing else."""
         if root.is_file():
             return root.suffix in _ENDINGS
         paths = [path for path in root.iterdir() if not path.name.startswith(".")]
@@ -57,7 +57,7 @@ class JsonlFormat(BookFormat):
             with skip_on_error(file.name, skipped):
                 pages += _pages(file, options, skipped)
         name = root.stem if root.is_file() else root.resolve().name
-        return Book(title=name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+        return Book(title=name, kind=self.name, pages=tuple(pages), skipped=tuple(skipped))
 
 
 def _pages(file: SourceFile, options: IngestOptions, skipped: list[SkippedFile]) -> Iterator[Page]:
@@ -68,7 +68,7 @@ def _pages(file: SourceFile, options: IngestOptions, skipped: list[SkippedFile])
     for number, line in enumerate(read_text(file, file_options).split("\n"), start=1):
         if line.strip():
             with skip_on_error(f"{file.name} (line {number})", skipped):
-                check_budget()
+                check_time_limit()
                 _add(_parse(line), file.path.stem, pages)
     site = (options.site_url or "").rstrip("/")
     for key, page in pages.items():

@@ -310,10 +310,10 @@ def _decode(data: bytes) -> str:
 class MarkdownFormat(BookFormat):
     """A folder of Markdown files, or a single file, without a site generator."""
 
-    kind = "markdown"
+    name = "markdown"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is any Markdown file below `root`."""
+        """Return whether there is any Markdown file below `root`."""
         return next(markdown_files(root), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -328,7 +328,7 @@ class MarkdownFormat(BookFormat):
             with skip_on_error(file.name, skipped):
                 pages.append(_page(file, options))
         name = root.stem if root.is_file() else root.resolve().name
-        return Book(title=name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+        return Book(title=name, kind=self.name, pages=tuple(pages), skipped=tuple(skipped))
 
 
 def _page(file: SourceFile, options: IngestOptions) -> Page:

@@ -25,7 +25,7 @@ from citewell.ingest.formats.headings import MdBookSlugger, split_attributes, te
 from citewell.ingest.formats.includes import Includes, lines_with_fence_info, select_lines
 from citewell.ingest.formats.markdown import Dialect, parse_page, read_text
 from citewell.ingest.formats.mdx import strip_markup
-from citewell.ingest.formats.navigation import Chapter, unique_chapters
+from citewell.ingest.formats.navigation import NavigationPage, unique_pages
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
@@ -87,7 +87,7 @@ def _dialect(*, smart: bool) -> Dialect:
     )
 
 
-def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
+def parse_summary(text: str) -> tuple[str | None, list[NavigationPage]]:
     """Return the heading of the summary and its chapters, in reading order.
 
     Raises:
@@ -95,7 +95,7 @@ def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
     """
     heading: str | None = None
     part = ""
-    chapters: list[Chapter] = []
+    chapters: list[NavigationPage] = []
     ancestors: list[tuple[int, str]] = []
     for line in strip_markup(text, mdx=False).splitlines():
         if line.startswith("#"):
@@ -114,7 +114,9 @@ def parse_summary(text: str) -> tuple[str | None, list[Chapter]]:
             title = strip_inline_markup(item["title"])
             path = posixpath.normpath(unquote(item["bracketed"] or item["bare"] or "") or ".")
             outer = part or (ancestors[0][1] if ancestors else "")
-            chapters.append(Chapter(title=title, path="" if path == "." else path, part=outer))
+            chapters.append(
+                NavigationPage(title=title, path="" if path == "." else path, part=outer)
+            )
             ancestors.append((depth, title))
     return heading, chapters
 
@@ -175,10 +177,10 @@ def page_path(name: str) -> str:
 class MdBookFormat(BookFormat):
     """A book of mdBook, or its source folder."""
 
-    kind = "mdbook"
+    name = "mdbook"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
+        """Return whether there is a `book.toml` or a `SUMMARY.md` where mdBook looks for it."""
         if not root.is_dir():
             return False
         return any((root / name).is_file() for name in (_CONFIG, _SUMMARY, f"src/{_SUMMARY}"))
@@ -214,7 +216,7 @@ class MdBookFormat(BookFormat):
                 pages.append(_page(chapter, source, layout, options, skipped))
         return Book(
             title=layout.title or _summary_title(heading) or layout.root.resolve().name,
-            kind=self.kind,
+            kind=self.name,
             pages=tuple(pages),
             skipped=tuple(skipped),
         )
@@ -225,7 +227,7 @@ def _summary_title(heading: str | None) -> str | None:
 
 
 def _is_source(root: Path) -> bool:
-    """Whether the folder has the chapters but not the configuration."""
+    """Return whether the folder has the chapters but not the configuration."""
     return (root / _SUMMARY).is_file() and not (root / _CONFIG).is_file()
 
 
@@ -272,7 +274,7 @@ def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list[Chapter]]:
+def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list[NavigationPage]]:
     summary = layout.src / _SUMMARY
     if not summary.is_file():
         raise UnsupportedSource(f"{layout.root} has no {_SUMMARY}, so it is not an mdBook.")
@@ -280,7 +282,7 @@ def _chapters(layout: _Layout, options: IngestOptions) -> tuple[str | None, list
         heading, chapters = parse_summary(read_text(SourceFile(summary, _SUMMARY), options))
     except UnreadableFile as error:
         raise UnreadableFile(f"{summary} {error}.") from error
-    return heading, unique_chapters(chapter for chapter in chapters if chapter.path)
+    return heading, unique_pages(chapter for chapter in chapters if chapter.path)
 
 
 def _source_file(path: Path, layout: _Layout) -> SourceFile:
@@ -305,7 +307,7 @@ def _read_expanded(file: Path, includes: Includes) -> str:
 
 
 def _page(
-    chapter: Chapter,
+    chapter: NavigationPage,
     source: str,
     layout: _Layout,
     options: IngestOptions,

@@ -124,7 +124,7 @@ def _tag_text(text: str, tag: re.Match[str]) -> str:
 
 
 def _inside_paragraph(text: str, offset: int) -> bool:
-    """Whether the line at `offset` continues a paragraph, where `export` is only a word."""
+    """Return whether the line at `offset` continues a paragraph, where `export` is only a word."""
     blank = text.rfind("\n\n", 0, offset)
     before = text[blank + 2 if blank >= 0 else 0 : offset].strip("\n")
     if before.startswith(("import ", "export ")):
@@ -133,6 +133,6 @@ def _inside_paragraph(text: str, offset: int) -> bool:
 
 
 def _is_heading_id(text: str, comment: re.Match[str]) -> bool:
-    """Whether a comment is an explicit heading id: `## Title {/* #id */}`."""
+    """Return whether a comment is an explicit heading id: `## Title {/* #id */}`."""
     line = text[text.rfind("\n", 0, comment.start()) + 1 : comment.start()]
     return line.startswith("#") and split_explicit_id(comment[0])[1] is not None

@@ -19,7 +19,12 @@ from citewell.ingest.formats.base import (
 from citewell.ingest.formats.headings import TocSlugger, split_attributes
 from citewell.ingest.formats.includes import Includes, lines_with_fence_info, select_lines
 from citewell.ingest.formats.markdown import Dialect, markdown_files, parse_page, read_text
-from citewell.ingest.formats.navigation import Chapter, read_yaml, unique_chapters, walk_contents
+from citewell.ingest.formats.navigation import (
+    NavigationPage,
+    read_yaml,
+    unique_pages,
+    walk_contents,
+)
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
@@ -169,10 +174,10 @@ def _snippet_section(text: str, name: str) -> Iterator[str]:
 class MkDocsFormat(BookFormat):
     """A MkDocs project."""
 
-    kind = "mkdocs"
+    name = "mkdocs"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is a `mkdocs.yml`."""
+        """Return whether there is a `mkdocs.yml`."""
         return root.is_dir() and any((root / name).is_file() for name in _CONFIGS)
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -194,17 +199,17 @@ class MkDocsFormat(BookFormat):
         site = _site(root, options, skipped)
         files = {file.name: file for file in _pages(site, skipped)}
         pages: list[Page] = []
-        for chapter in _chapters(site, files):
-            file = files.get(chapter.path)
+        for entry in _navigation_pages(site, files):
+            file = files.get(entry.path)
             if file is None:
                 reason = "is in the navigation but does not exist"
-                skipped.append(SkippedFile(source=chapter.path, reason=reason))
+                skipped.append(SkippedFile(source=entry.path, reason=reason))
                 continue
             includes = _includes(site, file, options)
             with skip_on_error(includes.page, skipped):
-                pages.append(_page(chapter, file, site, includes))
+                pages.append(_page(entry, file, site, includes))
                 skipped.extend(includes.skipped)
-        return Book(title=site.title, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+        return Book(title=site.title, kind=self.name, pages=tuple(pages), skipped=tuple(skipped))
 
 
 def _site(root: Path, options: IngestOptions, skipped: list[SkippedFile] | None = None) -> _Site:
@@ -245,17 +250,17 @@ def _pages(site: _Site, skipped: list[SkippedFile] | None = None) -> list[Source
     )
 
 
-def _chapters(site: _Site, files: Iterable[str]) -> list[Chapter]:
+def _navigation_pages(site: _Site, files: Iterable[str]) -> list[NavigationPage]:
     listed = walk_contents(site.nav, _split_entry)
     others = (
-        Chapter(
+        NavigationPage(
             title="",
             path=name,
             part=_title_from_name(PurePosixPath(name).parts[0]) if "/" in name else "",
         )
         for name in files
     )
-    return unique_chapters([*listed, *others])
+    return unique_pages([*listed, *others])
 
 
 def _split_entry(entry: object) -> Iterable[tuple[str, str | None, object]]:
@@ -286,14 +291,14 @@ def _includes(site: _Site, file: SourceFile, options: IngestOptions | None = Non
     )
 
 
-def _page(chapter: Chapter, file: SourceFile, site: _Site, includes: Includes) -> Page:
+def _page(entry: NavigationPage, file: SourceFile, site: _Site, includes: Includes) -> Page:
     text = expand_snippets(read_text(file, includes.options), includes, site.snippets)
-    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=chapter.title or None)
-    title = chapter.title or scalar(parsed.front_matter.get("title")) or parsed.heading
+    parsed = parse_page(text, mdx=False, dialect=_DIALECT, title=entry.title or None)
+    title = entry.title or scalar(parsed.front_matter.get("title")) or parsed.heading
     return Page(
         source=includes.page,
         title=title or _title_from_name(PurePosixPath(file.name).stem),
-        part=chapter.part,
+        part=entry.part,
         url=site.page_url(file.name),
         sections=parsed.sections,
     )

@@ -18,39 +18,39 @@ MAX_ENTRIES = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
+class NavigationPage:
     """A page in the navigation."""
 
     title: str
     path: str
-    """The path of its file in the navigation; empty for a chapter not yet written."""
+    """Path of the page's file, as the navigation has it; empty if the page is not written yet."""
     part: str
-    """The outermost part or chapter that contains it."""
+    """Title of the outermost part or page that contains the page; empty if there is none."""
 
 
 SplitEntry = Callable[[object], Iterable[tuple[str, str | None, object]]]
-"""Splits an entry into (title, path, nested entries)."""
+"""Returns what an entry of the navigation holds: (title, path if it is a page, nested entries)."""
 
 
 class _DataLoader(yaml.SafeLoader):
-    """Loads plain data; custom tags are ignored."""
+    """Loads plain data: a value with a custom tag becomes `None`, and a list its last item."""
 
 
-def _ignore(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:
-    # `!ENV [NAME, default]` evaluates to its default: the environment is not read.
+def _load_custom_tag(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:
+    # The last item of `!ENV [NAME, default]` is the default: the environment is not read.
     if isinstance(node, yaml.SequenceNode) and node.value:
         return loader.construct_object(node.value[-1], deep=True)
     return None
 
 
-_DataLoader.add_multi_constructor("", _ignore)
+_DataLoader.add_multi_constructor("", _load_custom_tag)
 
 
 def read_yaml(path: Path, options: IngestOptions) -> Any:
     """Read a YAML file as plain data.
 
     Raises:
-        UnreadableFile: it cannot be opened or is not YAML.
+        UnreadableFile: the file cannot be opened or is not valid YAML.
     """
     try:
         text = read_text(SourceFile(path, path.name), options)
@@ -59,10 +59,11 @@ def read_yaml(path: Path, options: IngestOptions) -> Any:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         raise UnreadableFile(f"{path} is not valid YAML (line {line}).") from error
     except UnreadableFile as error:
+        # Its message continues a sentence, such as "cannot be opened: …".
         raise UnreadableFile(f"{path} {error}.") from error
 
 
-def walk_contents(entries: object, split: SplitEntry) -> Iterator[Chapter]:
+def walk_contents(entries: object, split: SplitEntry) -> Iterator[NavigationPage]:
     """Yield the pages of a nested navigation in reading order."""
     stack: list[tuple[object, str]] = [(entries, "")]
     visited = 0
@@ -74,14 +75,14 @@ def walk_contents(entries: object, split: SplitEntry) -> Iterator[Chapter]:
             continue
         for title, path, nested in split(entry):
             if path is not None:
-                yield Chapter(title=title, path=path, part=part)
+                yield NavigationPage(title=title, path=path, part=part)
             if nested is not None:
                 stack.append((nested, part or title))
 
 
-def unique_chapters(chapters: Iterable[Chapter]) -> list[Chapter]:
-    """Drop chapters whose file occurs earlier."""
-    first: dict[str, Chapter] = {}
-    for chapter in chapters:
-        first.setdefault(chapter.path, chapter)
-    return list(first.values())
+def unique_pages(pages: Iterable[NavigationPage]) -> list[NavigationPage]:
+    """Return the first page of each path; unwritten pages share one, so drop them before."""
+    by_path: dict[str, NavigationPage] = {}
+    for page in pages:
+        by_path.setdefault(page.path, page)
+    return list(by_path.values())

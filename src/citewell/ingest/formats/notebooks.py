@@ -30,10 +30,10 @@ _CHILDREN = ("parts", "chapters", "sections", "subtrees", "entries", "items")
 class NotebooksFormat(BookFormat):
     """A Jupyter Book by its `_toc.yml`, or every notebook of a folder."""
 
-    kind = "notebooks"
+    name = "notebooks"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is a Jupyter Book's table of contents, or any notebook."""
+        """Return whether there is a Jupyter Book's table of contents, or any notebook."""
         return (root / _TOC).is_file() or next(_notebooks(root), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -61,7 +61,7 @@ class NotebooksFormat(BookFormat):
         pages = tuple(_pages(sources, contents, targets, url, skipped))
         return Book(
             title=scalar(config.get("title")) or root.resolve().stem,
-            kind=self.kind,
+            kind=self.name,
             pages=pages,
             skipped=tuple(skipped),
             broken_links=broken_references(targets, sources),

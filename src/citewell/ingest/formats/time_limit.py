@@ -119,7 +119,7 @@ def skip_on_error(source: str, skipped: list[SkippedFile], step: str = "") -> It
         skipped.append(SkippedFile(source=source, reason=str(error)))
 
 
-def check_budget() -> None:
+def check_time_limit() -> None:
     """Check that the current page may be read; call it before any work on a page.
 
     Raises:

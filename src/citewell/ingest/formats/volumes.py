@@ -16,10 +16,10 @@ _READERS = {epub.ENDING: epub.read_epub, document.ENDING: document.read_pdf}
 class VolumesFormat(BookFormat):
     """A folder of PDF and EPUB files."""
 
-    kind = "shelf"
+    name = "shelf"
 
     def matches(self, root: Path) -> bool:
-        """Whether the folder contains a PDF or EPUB file."""
+        """Return whether the folder contains a PDF or EPUB file."""
         return root.is_dir() and next(walk_files(root, tuple(_READERS)), None) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -36,7 +36,7 @@ class VolumesFormat(BookFormat):
                 pages += (_in_volume(page, book.title) for page in book.pages)
                 skipped += book.skipped
         return Book(
-            title=root.resolve().name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped)
+            title=root.resolve().name, kind=self.name, pages=tuple(pages), skipped=tuple(skipped)
         )
 
 

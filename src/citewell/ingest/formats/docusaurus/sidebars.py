@@ -232,7 +232,7 @@ def split_prefix(name: str) -> tuple[float | None, str]:
 
 
 def is_index(name: str) -> bool:
-    """Whether a page is the index page of its folder, by its file name."""
+    """Return whether a page is the index page of its folder, by its file name."""
     path = PurePosixPath(name)
     return path.stem.lower() in ("index", "readme", path.parent.name.lower())
 
@@ -256,7 +256,7 @@ def page_slug(name: str, front_matter: Mapping[str, Any], *, prefixes: bool = Tr
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a path matches one of the micromatch patterns."""
+    """Return whether a path matches one of the micromatch patterns."""
     return any(_glob_regex(pattern).fullmatch(name) for pattern in patterns)
 
 

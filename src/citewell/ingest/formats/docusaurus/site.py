@@ -107,7 +107,7 @@ class _Docs:
         return Path(os.path.relpath(path, self.site)).as_posix()
 
     def is_mdx(self, name: str, front_matter: dict[str, Any]) -> bool:
-        """Whether a page is parsed as MDX."""
+        """Return whether a page is parsed as MDX."""
         mdx = front_matter.get("mdx")
         page_format = (mdx.get("format") if isinstance(mdx, dict) else None) or self.config.format
         return name.endswith(".mdx") if page_format == "detect" else page_format == "mdx"
@@ -124,10 +124,10 @@ class _Source:
 class DocusaurusFormat(BookFormat):
     """A Docusaurus 2 or 3 site, or its docs folder."""
 
-    kind = "docusaurus"
+    name = "docusaurus"
 
     def matches(self, root: Path) -> bool:
-        """Whether the folder is a Docusaurus site or its docs folder."""
+        """Return whether the folder is a Docusaurus site or its docs folder."""
         return _find_site(root) is not None
 
     def book_folder(self, root: Path) -> Path:
@@ -173,7 +173,7 @@ class DocusaurusFormat(BookFormat):
         pages: list[Page] = []
         for docs in _selected_versions(root, site, config, options):
             pages += _pages(docs, options, skipped)
-        return Book(title=config.title, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+        return Book(title=config.title, kind=self.name, pages=tuple(pages), skipped=tuple(skipped))
 
 
 def _all_versions(site: Path, config: SiteConfig) -> Iterator[_Docs]:

@@ -311,7 +311,7 @@ _BLOCK_CONTENT = frozenset(
 
 
 def is_layout(table: Element) -> bool:
-    """Whether a table is used for layout: it has one column, or many of its cells hold blocks."""
+    """Return whether a table is for layout: it has one column, or many of its cells hold blocks."""
     if table.get("role") in ("presentation", "none") or "highlighttable" in class_attribute(table):
         return True
     rows = list(table.iter("tr"))

@@ -50,10 +50,10 @@ class _Site:
 class HtmlFormat(BookFormat):
     """A folder with a built site, or a single HTML page."""
 
-    kind = "html"
+    name = "html"
 
     def matches(self, root: Path) -> bool:
-        """Whether `root` is a page, or a folder with more HTML pages than Markdown files."""
+        """Return whether `root` is a page, or a folder with more HTML pages than Markdown files."""
         if root.is_file():
             return root.name.lower().endswith(ENDINGS)
         pages = sum(1 for _ in walk_files(root, ENDINGS))
@@ -85,7 +85,7 @@ class HtmlFormat(BookFormat):
             else ""
         )
         name = root.stem if root.is_file() else root.resolve().name
-        return Book(title=title or name, kind=self.kind, pages=tuple(pages), skipped=tuple(skipped))
+        return Book(title=title or name, kind=self.name, pages=tuple(pages), skipped=tuple(skipped))
 
 
 def _sitemaps(root: Path) -> list[SourceFile]:
@@ -158,7 +158,7 @@ def _read_page(
 
 
 def _first_heading_is_title(content: Element, title: str) -> bool:
-    """Whether the first heading is the page's title; one of several may be a section."""
+    """Return whether the first heading is the page's title; one of several may be a section."""
     headings = [text_of(e).lower() for e in content.iter("h1")]
     return len(headings) < 2 or headings[0] in title.lower()  # noqa: PLR2004
 
@@ -368,7 +368,7 @@ def reading_order(
 
 
 def uses_extensionless_links(index: Element, names: Iterable[str]) -> bool:
-    """Whether the site links to its pages without `.html`."""
+    """Return whether the site links to its pages without `.html`."""
     stems = {link_key(n).rpartition("/")[2] for n in names if not n.endswith("index.html")}
     paths = (link_path(a.get("href") or "") for a in index.iter("a"))
     return any(path.rpartition("/")[2] in stems for path in paths if path)

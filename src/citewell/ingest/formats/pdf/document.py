@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from citewell.domain import Block, Book, Page, Section, SkippedFile
 from citewell.errors import UnreadableFile
 from citewell.ingest.formats.base import SingleFileFormat, SourceFile, check_readable, quote_path
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.options import IngestOptions
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _read_page_lines(
     from citewell.ingest.formats.pdf.layout import read_lines, read_runs
 
     with skip_on_error(f"{file.name} (page {number + 1})", skipped):
-        check_budget()
+        check_time_limit()
         try:
             page = document[number]
             try:
@@ -183,6 +183,6 @@ def _sections(page_blocks: "list[tuple[tuple[str, ...], PageBlock]]") -> Iterato
 class PdfFormat(SingleFileFormat):
     """A single PDF file."""
 
-    kind = "pdf"
+    name = "pdf"
     ending = ENDING
     read_file = read_pdf

@@ -190,7 +190,7 @@ def _read_font(textpage: Any, index: int, handle: Any) -> Font:
 
 
 def _is_monospaced(font: Any) -> bool:
-    """Whether narrow and wide characters have the same width."""
+    """Return whether narrow and wide characters have the same width."""
     widths: list[set[float]] = []
     for chars in ("ilfjt", "mwMWo"):
         widths.append(set())

@@ -150,7 +150,7 @@ def _is_large(line: Line, body: float) -> bool:
 
 
 def _is_bold_heading(previous: Line | None, line: Line, after: Line | None) -> bool:
-    """Whether a bold line is separate from the lines before it and precedes a normal line."""
+    """Return whether a bold line is apart from the lines before it and precedes a normal line."""
     if not line.bold or line.mono or after is None or after.bold or len(line.cells) > 2:  # noqa: PLR2004
         return False
     if len(line.text) > _MAX_BOLD_HEADING_CHARS or line.text.endswith((".", ",", ";", ":")):
@@ -242,7 +242,7 @@ class _BlockBuilder:
         return line.mono and self._code_is_mono and line.text[0] not in _BULLET_SYMBOLS
 
     def _is_inside_sentence(self, run: list[Line]) -> bool:
-        """Whether monospaced lines are inline code that fills them."""
+        """Return whether monospaced lines are inline code that fills them."""
         previous = self._paragraph[-1] if self._paragraph else None
         if (
             previous is None
@@ -355,7 +355,7 @@ class _BlockBuilder:
 
 
 def _ends_at_column_break(previous: Line, line: Line) -> bool:
-    """Whether a paragraph ends at the column or page break between two lines."""
+    """Return whether a paragraph ends at the column or page break between two lines."""
     if not _SENTENCE_END.search(previous.text) or line.text[0].islower():
         return False
     width, other = previous.right - previous.left, line.right - line.left
@@ -370,7 +370,7 @@ def _get(items: Sequence[Item], place: int) -> Item | None:
 
 
 def _continues_sentence(previous: Line, line: Line) -> bool:
-    """Whether a line that looks like a list item, `2. It`, continues a sentence."""
+    """Return whether a line that looks like a list item, `2. It`, continues a sentence."""
     full = previous.x1 > previous.right - 0.1 * (previous.right - previous.left)
     aligned = _same_column(previous, line) and abs(line.x0 - previous.x0) < line.size
     return full and aligned and not _SENTENCE_END.search(previous.text)

@@ -30,7 +30,7 @@ from citewell.ingest.formats.sphinx.toctree import (
     matches,
     order_pages,
 )
-from citewell.ingest.formats.time_limit import check_budget, skip_on_error
+from citewell.ingest.formats.time_limit import check_time_limit, skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
 
@@ -47,10 +47,10 @@ _INCLUDE = re.compile(
 class SphinxFormat(BookFormat):
     """A Sphinx project in reStructuredText, MyST Markdown or notebooks."""
 
-    kind = "sphinx"
+    name = "sphinx"
 
     def matches(self, root: Path) -> bool:
-        """Whether there is a `conf.py` with a root document, or an index with a toctree."""
+        """Return whether there is a `conf.py` with a root document, or an index with a toctree."""
         return not (root / "_toc.yml").is_file() and find_config(root) is not None
 
     def files(self, root: Path) -> list[SourceFile]:
@@ -82,7 +82,7 @@ class SphinxFormat(BookFormat):
         pages = tuple(_pages(config, sources, targets, options, skipped))
         return Book(
             title=_title(root, config, sources),
-            kind=self.kind,
+            kind=self.name,
             pages=pages,
             skipped=tuple(skipped),
             broken_links=broken_references(targets, sources, intersphinx=config.uses_intersphinx),
@@ -345,7 +345,7 @@ def render_page(
     file = source.file.name
     sections: tuple[Section, ...] | None = None
     with skip_on_error(file, skipped):
-        check_budget()
+        check_time_limit()
         sections = source.sections(targets, title)
     if sections is not None:
         problems = dict.fromkeys(source.context.problems)

@@ -78,7 +78,7 @@ def _glob_regex(pattern: str) -> re.Pattern[str]:
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a path or one of its parent folders matches one of the patterns."""
+    """Return whether a path or one of its parent folders matches one of the patterns."""
     paths = [name]
     while "/" in paths[-1]:
         paths.append(posixpath.dirname(paths[-1]))
