@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.render_map import BREAK, HIDDEN, render
+from citewell.text.render_map import BREAK, UNKNOWN, render
 
 
 def shown(source: str) -> str:
-    return render(source).text.replace(HIDDEN, "•").replace(BREAK, "/")
+    return render(source).text.replace(UNKNOWN, "•").replace(BREAK, "/")
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_every_character_shown_has_its_place_in_the_source(source: str) -> None:
     assert len(page.text) == len(page.offsets)
     assert list(page.offsets) == sorted(page.offsets)
     for char, place in zip(page.text, page.offsets, strict=True):
-        assert char in (source[place], HIDDEN, BREAK, " ")
+        assert char in (source[place], UNKNOWN, BREAK, " ")

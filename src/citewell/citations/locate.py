@@ -67,7 +67,7 @@ class _Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Aligned:
+class _AlignedSentence:
     """A sentence of the selection, and its position in a passage."""
 
     sentence: _Sentence
@@ -80,19 +80,19 @@ class LocatedSelection:
     """A selection that was located on a page of the book."""
 
     text: str
-    aligned: tuple[_Aligned, ...]
+    aligned: tuple[_AlignedSentence, ...]
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """The chunks that contain it, in order."""
+        """The chunks that contain the selection, in order."""
         return tuple({one.passage.chunk.id: one.passage.chunk for one in self.aligned}.values())
 
     def find(self, start: int, end: int) -> PassageSpan | None:
         """Return the span in the book of a span of the selection."""
-        for one in self.aligned:
-            if one.sentence.start < end and start < one.sentence.end:
-                match = one.passage.find(_forms(self.text[start:end]), one.start)
-                return one.passage.to_source(*match) if match else None
+        for aligned in self.aligned:
+            if aligned.sentence.start < end and start < aligned.sentence.end:
+                match = aligned.passage.find(_folded_forms(self.text[start:end]), aligned.start)
+                return aligned.passage.to_source(*match) if match else None
         return None
 
 
@@ -104,21 +104,23 @@ def locate(index: Index, text: str, vector: Vectors) -> LocatedSelection | None:
     rankings = index.rank(text, vector, filters=Filters(), depth=CANDIDATE_PASSAGES)
     ids = dict.fromkeys(chunk_id for chunk_id, _ in (*rankings.keyword, *rankings.dense))
     files = dict.fromkeys(chunk.source_file for chunk in index.read(list(ids)))
-    spans = ((span.start, span.end, _forms(span.of(text))) for span in split_spans(text))
+    spans = ((span.start, span.end, _folded_forms(span.of(text))) for span in split_spans(text))
     sentences = [_Sentence(*span) for span in spans if any(span[2])]
     best: tuple[float, LocatedSelection | None] = (0.0, None)
     for file in list(files)[:MAX_PAGES]:
         page = index.page(file)
-        headings = {form for chunk in page for title in chunk.path for form in _forms(title)}
-        prose = [one for one in sentences if not headings & set(one.forms)]
+        headings = {form for chunk in page for title in chunk.path for form in _folded_forms(title)}
+        prose = [sentence for sentence in sentences if not headings & set(sentence.forms)]
         aligned = tuple(_align(prose, [_passage(chunk) for chunk in page]))
-        share = _size([one.sentence for one in aligned]) / (_size(prose) or 1)
+        share = _length([one.sentence for one in aligned]) / (_length(prose) or 1)
         if share > best[0]:
             best = (share, LocatedSelection(text, aligned))
     return best[1] if best[0] >= MIN_SHARE_ON_PAGE else None
 
 
-def _align(sentences: Sequence[_Sentence], passages: Sequence[_Passage]) -> Iterator[_Aligned]:
+def _align(
+    sentences: Sequence[_Sentence], passages: Sequence[_Passage]
+) -> Iterator[_AlignedSentence]:
     """Find each sentence after the previous one, or else anywhere on the page."""
     current, position = 0, 0
     for sentence in sentences:
@@ -127,16 +129,16 @@ def _align(sentences: Sequence[_Sentence], passages: Sequence[_Passage]) -> Iter
         for i, start in (*onward[current:], *anywhere):
             match = passages[i].find(sentence.forms, start)
             if match:
-                yield _Aligned(sentence, passages[i], match[0])
+                yield _AlignedSentence(sentence, passages[i], match[0])
                 current, position = i, match[1]
                 break
 
 
-def _size(sentences: Sequence[_Sentence]) -> int:
-    return sum(one.end - one.start for one in sentences)
+def _length(sentences: Sequence[_Sentence]) -> int:
+    return sum(sentence.end - sentence.start for sentence in sentences)
 
 
-def _forms(text: str) -> tuple[str, ...]:
+def _folded_forms(text: str) -> tuple[str, ...]:
     source, rendered = _fold(text, range(len(text)))[0], _fold(*_render(text))[0]
     return tuple(form for form in dict.fromkeys((source.strip(), rendered.strip())) if form)
 
@@ -154,11 +156,11 @@ def _fold(text: str, offsets: Sequence[int]) -> tuple[str, "array[int]"]:
     """Return the lower-case words, a space around each, with the offset of every letter."""
     letters, kept_offsets = [" "], array("l", [0])
     for char, offset in zip(text, offsets, strict=True):
-        for one in char if char.isascii() else unicodedata.normalize("NFKD", char):
-            if one.isalnum() or unicodedata.combining(one) == OVERLAY_COMBINING_CLASS:
-                letters.append(one.casefold()[:1])
+        for part in char if char.isascii() else unicodedata.normalize("NFKD", char):
+            if part.isalnum() or unicodedata.combining(part) == OVERLAY_COMBINING_CLASS:
+                letters.append(part.casefold()[:1])
                 kept_offsets.append(offset)
-            elif letters[-1] != " " and not unicodedata.combining(one) and one != "\u00ad":
+            elif letters[-1] != " " and not unicodedata.combining(part) and part != "\u00ad":
                 letters.append(" ")
                 kept_offsets.append(offset)
     if letters[-1] != " ":

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from citewell.domain import Chunk
 from citewell.ports import Index
-from citewell.text.render_map import BREAK, HIDDEN, WALL, Rendered, render
+from citewell.text.render_map import BREAK, GAP, UNKNOWN, Rendered, render
 
-# Scripts without spaces are split into clauses, since splitting words takes a dictionary.
-_WORD = re.compile(rf"[^\s{HIDDEN}。！？、，；：]+[。！？、，；：」』）】]*|[。！？、，；：]+")
+# Clauses serve as words in scripts without spaces, since finding their words takes a dictionary.
+_WORD = re.compile(rf"[^\s{UNKNOWN}。！？、，；：]+[。！？、，；：」』）】]*|[。！？、，；：]+")
 _JOINING = frozenset(".,:;'’·_‿")
 """Characters that join the letters or digits around them into one word."""
 _CONTEXT_CHARS = 300
@@ -34,16 +34,16 @@ class Span(NamedTuple):
     end: int
 
 
-class _Folding(dict[int, str]):
-    """Maps each letter to one without case and accents, as browsers compare them."""
+class _FoldedLetters(dict[int, int | str]):
+    """Maps each code point to a character without case and accents, as browsers compare text."""
 
     def __missing__(self, code: int) -> str:
-        bare = unicodedata.normalize("NFKD", chr(code))[0].casefold()[:1]
-        self[code] = bare
-        return bare
+        folded = unicodedata.normalize("NFKD", chr(code))[0].casefold()[:1]
+        self[code] = folded
+        return folded
 
 
-_FOLDING = _Folding({ord(sign): "'" for sign in "‘’‚"} | {ord(sign): '"' for sign in "“”„"})
+_FOLDED_LETTERS = _FoldedLetters(str.maketrans("‘’‚“”„", "'''\"\"\""))
 
 
 class PageText:
@@ -52,21 +52,22 @@ class PageText:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         """Combine the chunks of a page, in order."""
         self._rendered: dict[str, tuple[int, Rendered]] = {}
-        # Menus and tables of contents repeat the headings.
+        # Menus and tables of contents repeat the headings, and browsers find them there first.
         headings = dict.fromkeys(heading for chunk in chunks for heading in chunk.path)
-        parts = [f"{heading}{WALL}" for heading in headings]
+        parts = [f"{heading}{GAP}" for heading in headings]
         size = sum(map(len, parts))
         previous: Chunk | None = None
         for chunk in chunks:
-            # Sites append a symbol to headings, which separates them from the text below.
-            lead = BREAK + "".join(f"{heading}{WALL}" for heading in _headings(previous, chunk))
+            # Sites append a symbol to headings, so a match must not extend from one into the text.
+            new_headings = _new_headings(previous, chunk)
+            lead_in = BREAK + "".join(f"{heading}{GAP}" for heading in new_headings)
             rendered = render(chunk.text)
-            self._rendered[chunk.id] = (size + len(lead), rendered)
-            parts += (lead, rendered.text)
-            size += len(lead) + len(rendered.text)
+            self._rendered[chunk.id] = (size + len(lead_in), rendered)
+            parts += (lead_in, rendered.text)
+            size += len(lead_in) + len(rendered.text)
             previous = chunk
         self.text = "".join(parts)
-        self._folded = self.text.translate(_FOLDING)
+        self._folded = self.text.translate(_FOLDED_LETTERS)
 
     def span(self, chunk_id: str, start: int, end: int) -> Span:
         """Convert a span of a chunk to a span of the page."""
@@ -84,10 +85,13 @@ class PageText:
         return BREAK not in between and not between.strip()
 
     def runs(self, start: int, end: int) -> list[list[Span]]:
-        """Return the searchable words, in runs of adjacent ones."""
+        """Return the words between two offsets, in runs separated by unknown text or block ends.
+
+        Words whose ends may not be word boundaries on the page are left out.
+        """
         runs: list[list[Span]] = []
-        for found in _WORD.finditer(self.text, start, end):
-            word = Span(*found.span())
+        for match in _WORD.finditer(self.text, start, end):
+            word = Span(*match.span())
             if not (self._is_word_boundary(word.start) and self._is_word_boundary(word.end)):
                 continue
             if runs and self.is_adjacent(runs[-1][-1], word):
@@ -96,66 +100,64 @@ class PageText:
                 runs.append([word])
         return runs
 
-    def words_before(self, place: int) -> list[Span]:
-        """Return the words right before an offset, in the same block."""
-        stop = self._skip_back(place)
-        edge = max(self.text.rfind(BREAK, 0, stop), self.text.rfind(HIDDEN, 0, stop)) + 1
-        runs = self.runs(max(edge, stop - _CONTEXT_CHARS), stop)
+    def words_before(self, offset: int) -> list[Span]:
+        """Return the run of words that ends right before an offset, perhaps in another block."""
+        stop = self._skip_spaces_back(offset)
+        start = max(self.text.rfind(BREAK, 0, stop), self.text.rfind(UNKNOWN, 0, stop)) + 1
+        runs = self.runs(max(start, stop - _CONTEXT_CHARS), stop)
         return runs[-1] if runs and runs[-1][-1].end == stop else []
 
-    def words_after(self, place: int) -> list[Span]:
-        """Return the words right after an offset, in the same block."""
-        start = self._skip(place)
+    def words_after(self, offset: int) -> list[Span]:
+        """Return the run of words that starts right after an offset, perhaps in another block."""
+        start = self._skip_spaces(offset)
         runs = self.runs(start, min(len(self.text), start + _CONTEXT_CHARS))
         return runs[0] if runs and runs[0][0].start == start else []
 
     def find(self, words: Span, prefix: Span | None, suffix: Span | None) -> Iterator[int]:
         """Yield the offset of every match of the words between a prefix and a suffix."""
-        needle, before, after = map(self._folding, (words, prefix, suffix))
-        place = self._folded.find(needle)
-        while place >= 0:
-            stop = place + len(needle)
-            if self._is_before(before, place) and self._is_after(after, stop):
-                yield place
-            place = self._folded.find(needle, place + 1)
+        wanted, before, after = map(self._folded_text, (words, prefix, suffix))
+        offset = self._folded.find(wanted)
+        while offset >= 0:
+            stop = offset + len(wanted)
+            if self._is_before(before, offset) and self._is_after(after, stop):
+                yield offset
+            offset = self._folded.find(wanted, offset + 1)
 
     def find_end(self, words: Span, start: int, suffix: Span | None) -> int:
         """Return the end of the first match after `start` that precedes the suffix."""
-        needle, after = self._folding(words), self._folding(suffix)
-        place = self._folded.find(needle, start)
-        while place >= 0 and not self._is_after(after, place + len(needle)):
-            place = self._folded.find(needle, place + 1)
-        return place + len(needle)
+        wanted, after = self._folded_text(words), self._folded_text(suffix)
+        offset = self._folded.find(wanted, start)
+        while offset >= 0 and not self._is_after(after, offset + len(wanted)):
+            offset = self._folded.find(wanted, offset + 1)
+        return offset + len(wanted)
 
-    def _folding(self, words: Span | None) -> str:
+    def _folded_text(self, words: Span | None) -> str:
         return self._folded[words.start : words.end] if words else ""
 
-    def _is_before(self, words: str, place: int) -> bool:
-        return not words or self._folded.endswith(words, 0, self._skip_back(place))
+    def _is_before(self, words: str, offset: int) -> bool:
+        return not words or self._folded.endswith(words, 0, self._skip_spaces_back(offset))
 
-    def _is_after(self, words: str, place: int) -> bool:
-        return not words or self._folded.startswith(words, self._skip(place))
+    def _is_after(self, words: str, offset: int) -> bool:
+        return not words or self._folded.startswith(words, self._skip_spaces(offset))
 
-    def _skip(self, place: int) -> int:
-        while place < len(self.text) and self.text[place].isspace():
-            place += 1
-        return place
+    def _skip_spaces(self, offset: int) -> int:
+        while offset < len(self.text) and self.text[offset].isspace():
+            offset += 1
+        return offset
 
-    def _skip_back(self, place: int) -> int:
-        while place and self.text[place - 1].isspace():
-            place -= 1
-        return place
+    def _skip_spaces_back(self, offset: int) -> int:
+        while offset and self.text[offset - 1].isspace():
+            offset -= 1
+        return offset
 
-    def _is_word_boundary(self, place: int) -> bool:
+    def _is_word_boundary(self, offset: int) -> bool:
         """Return whether an offset is certainly a word boundary."""
-        around = self.text[max(0, place - 2) : place].rjust(2) + self.text[place : place + 2].ljust(
-            2
-        )
-        earlier, before, after, later = tuple(around)
-        if HIDDEN in (before, after):
-            # Hidden text may render as a continuation of the word or, for a footnote, the number.
-            number = before in _JOINING and earlier.isdigit()
-            return not number and not (after if before == HIDDEN else before).isalnum()
+        chars = self.text[max(0, offset - 2) : offset].rjust(2)
+        earlier, before, after, later = tuple(chars + self.text[offset : offset + 2].ljust(2))
+        if UNKNOWN in (before, after):
+            # Unknown text may continue the word, or a footnote's number the number before a point.
+            ends_number = before in _JOINING and earlier.isdigit()
+            return not ends_number and not (after if before == UNKNOWN else before).isalnum()
         if before.isalnum() and after.isalnum():
             return False
         return not (
@@ -164,7 +166,7 @@ class PageText:
         )
 
 
-def _headings(previous: Chunk | None, chunk: Chunk) -> tuple[str, ...]:
+def _new_headings(previous: Chunk | None, chunk: Chunk) -> tuple[str, ...]:
     """Return the headings between two chunks, or above the first."""
     if previous and (previous.url, previous.path) == (chunk.url, chunk.path):
         return ()
@@ -179,15 +181,16 @@ def _headings(previous: Chunk | None, chunk: Chunk) -> tuple[str, ...]:
 _MAX_FULL_CHARS = 100
 """Longer sentences are matched by their start and end."""
 _MIN_WORDS = 4
-"""Words that a fragment should have, since menus and tables of contents repeat shorter ones."""
+"""Shorter text gets a prefix or suffix, since menus and tables of contents may repeat it."""
 _START_WORDS, _END_WORDS = 6, 3
-"""Initial number of words at the start, which often repeats the page title, and at the end."""
+"""Words to try first: more at the start, which often repeats the page's title, than at the end."""
 _MAX_WORDS, _MAX_CONTEXT = 12, 8
 """Maximum number of words at the start and end, and in prefix and suffix."""
 _MAX_RUNS = 4
-"""Runs to try at either end of a span that cannot be matched as a whole."""
+"""How many runs at either end to try if a span cannot be matched as a whole."""
 
 Context = tuple[Span | None, Span | None]
+"""The prefix and the suffix of a text fragment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +204,10 @@ class _Terms:
 def text_fragment(page: PageText, span: Span) -> str | None:
     """Return a text fragment for a span, or for most of it; `None` if there is none."""
     runs = page.runs(span.start, span.end)
-    searchable = [run for run in runs if page.has_letters(_joined(run))]
-    if not searchable:
+    with_letters = [run for run in runs if page.has_letters(_span_of(run))]
+    if not with_letters:
         return None
-    # Prefer a unique match, which does not depend on the order of the page.
+    # Prefer text that occurs once, since a site may arrange a page differently from its source.
     for unique in (True, False):
         short = _is_short(runs)
         terms = _fragment_by_text(page, runs[0], unique=unique) if short else None
@@ -220,7 +223,7 @@ def text_fragment(page: PageText, span: Span) -> str | None:
         for last in reversed(runs[-_MAX_RUNS:])
         if first[0] <= last[0]
     )
-    longest = sorted(searchable, key=len, reverse=True)[:_MAX_RUNS]
+    longest = sorted(with_letters, key=len, reverse=True)[:_MAX_RUNS]
     rest = (_fragment_by_text(page, run, unique=True) for run in longest)
     return next((_format_fragment(page, terms) for terms in chain(parts, rest) if terms), None)
 
@@ -231,13 +234,13 @@ def _is_short(runs: list[list[Span]]) -> bool:
 
 
 def _fragment_by_text(page: PageText, run: Sequence[Span], *, unique: bool) -> _Terms | None:
-    start = _joined(run)
+    start = _span_of(run)
     left, right = page.words_before(start.start), page.words_after(start.end)
-    crossing = bool(left) and not page.is_adjacent(left[-1], start)
+    left_is_other_block = bool(left) and not page.is_adjacent(left[-1], start)
     choices = (
         _Terms(start, prefix=prefix, suffix=suffix)
         for prefix, suffix in _contexts(
-            page, left, right, _MIN_WORDS - len(run), right_first=crossing
+            page, left, right, _MIN_WORDS - len(run), right_first=left_is_other_block
         )
     )
     return next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
@@ -248,13 +251,13 @@ def _fragment_by_ends(
 ) -> _Terms | None:
     """Match the start and the end of the words."""
     most = len(first) // 2 if first is last else min(len(first), _MAX_WORDS)
-    if not page.has_letters(_joined(first[:most])):
+    if not page.has_letters(_span_of(first[:most])):
         return None
-    choices = [_Terms(_joined(first[:count])) for count in range(_START_WORDS, most + 1)]
+    choices = [_Terms(_span_of(first[:count])) for count in range(_START_WORDS, most + 1)]
     left = page.words_before(first[0].start)
     # First try more words of the sentence, then a prefix.
     choices += [
-        _Terms(_joined(first[:most]), prefix=prefix)
+        _Terms(_span_of(first[:most]), prefix=prefix)
         for prefix, _ in _contexts(page, left, [], _MIN_WORDS - most)
     ]
     beginning = next((terms for terms in choices if _is_first(page, terms, unique=unique)), None)
@@ -267,16 +270,16 @@ def _add_end(page: PageText, beginning: _Terms, run: list[Span]) -> _Terms | Non
         return None
     least = min(_END_WORDS, len(words))
     choices = [
-        replace(beginning, end=_joined(words[-count:])) for count in range(least, len(words) + 1)
+        replace(beginning, end=_span_of(words[-count:])) for count in range(least, len(words) + 1)
     ]
     right = page.words_after(words[-1].end)
     followed = [
-        replace(beginning, end=_joined(words), suffix=suffix)
+        replace(beginning, end=_span_of(words), suffix=suffix)
         for _, suffix in _contexts(page, [], right, _MIN_WORDS - len(words))
         if suffix
     ]
     # Punctuation alone matches anywhere, so try it with a suffix first.
-    choices = choices + followed if page.has_letters(_joined(words)) else followed + choices
+    choices = choices + followed if page.has_letters(_span_of(words)) else followed + choices
     for terms in choices:
         assert terms.end
         if page.find_end(terms.end, terms.start.end, terms.suffix) == terms.end.end:
@@ -293,28 +296,28 @@ def _contexts(
     right_first: bool = False,
 ) -> Iterator[Context]:
     """Yield prefixes and suffixes, short ones first, preferably of at least `min_words`."""
-    prefixes = [_joined(left[-count:]) for count in range(1, min(len(left), _MAX_CONTEXT) + 1)]
-    suffixes = [_joined(right[:count]) for count in range(1, min(len(right), _MAX_CONTEXT) + 1)]
+    prefixes = [_span_of(left[-count:]) for count in range(1, min(len(left), _MAX_CONTEXT) + 1)]
+    suffixes = [_span_of(right[:count]) for count in range(1, min(len(right), _MAX_CONTEXT) + 1)]
     before: list[Context] = [(words, None) for words in prefixes]
     after: list[Context] = [(None, words) for words in suffixes]
     sides = (after, before) if right_first else (before, after)
-    around: list[Context] = list(zip(prefixes, suffixes, strict=False))
-    few = max(0, min_words - 1)
-    enough = [context for side in sides for context in side[few:]] + around
-    fewer = [context for side in sides for context in reversed(side[:few])]
-    alone: list[Context] = [(None, None)]
-    choices = [*alone, *enough] if min_words <= 0 else [*enough, *fewer, *alone]
+    on_both_sides: list[Context] = list(zip(prefixes, suffixes, strict=False))
+    enough_from = max(0, min_words - 1)
+    long_enough = [context for side in sides for context in side[enough_from:]] + on_both_sides
+    too_short = [context for side in sides for context in reversed(side[:enough_from])]
+    none: Context = (None, None)
+    choices = [none, *long_enough] if min_words <= 0 else [*long_enough, *too_short, none]
     for context in choices:
         if all(page.has_letters(words) for words in context if words):
             yield context
 
 
 def _is_first(page: PageText, terms: _Terms, *, unique: bool) -> bool:
-    found = list(islice(page.find(terms.start, terms.prefix, terms.suffix), 2))
-    return found[:1] == [terms.start.start] and not (unique and len(found) > 1)
+    offsets = list(islice(page.find(terms.start, terms.prefix, terms.suffix), 2))
+    return offsets[:1] == [terms.start.start] and not (unique and len(offsets) > 1)
 
 
-def _joined(words: Sequence[Span]) -> Span:
+def _span_of(words: Sequence[Span]) -> Span:
     return Span(words[0].start, words[-1].end) if words else Span(0, 0)
 
 
@@ -351,16 +354,16 @@ class DeepLinker:
         if anchor.startswith("page=") or ":~:" in anchor:
             # Links to pages of a PDF, and those with a text fragment, stay unchanged.
             return chunk.url
-        page = self._page(index, chunk.source_file)
+        page = self._page_text(index, chunk.source_file)
         fragment = text_fragment(page, page.span(chunk.id, start, end)) if page else None
         return f"{address}#{anchor}:~:text={fragment}" if fragment else chunk.url
 
-    def _page(self, index: Index, source_file: str) -> PageText | None:
-        # By name, since a reference to the index would keep an old revision open.
+    def _page_text(self, index: Index, source_file: str) -> PageText | None:
+        # The key names the index, since a reference to it would keep an old revision open.
         key = (index.book, index.revision, source_file)
         with self._lock:
             cached, page = key in self._pages, self._pages.pop(key, None)
-        page = page if cached else _read(index, source_file)
+        page = page if cached else _read_page_text(index, source_file)
         with self._lock:
             self._pages[key] = page
             if len(self._pages) > _MAX_CACHED_PAGES:
@@ -368,6 +371,6 @@ class DeepLinker:
         return page
 
 
-def _read(index: Index, source_file: str) -> PageText | None:
+def _read_page_text(index: Index, source_file: str) -> PageText | None:
     chunks = index.page(source_file)
     return PageText(chunks) if sum(len(chunk.text) for chunk in chunks) <= _MAX_PAGE_CHARS else None

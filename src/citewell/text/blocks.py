@@ -40,7 +40,7 @@ _CONTAINERS = {
 }
 _LINE_END = re.compile(r"\r\n?|\n")
 _TITLE = re.compile(ADMONITION.pattern.removeprefix("^"), re.MULTILINE)
-_STRONG_LINE = re.compile(r"(\*\*|__)[^*_\n]+\1")
+_BOLD_LINE = re.compile(r"(\*\*|__)[^*_\n]+\1")
 _SENTENCE_END = re.compile(r"[.!…][\"'”’)\]*_`]*(?:\[\^?[\w, -]+\])*$")
 _LINE_PREFIX = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d+[.)])[ \t]+|>)*")
 _IMAGE_ONLY = re.compile(
@@ -73,7 +73,7 @@ class Leaf:
     sentences: tuple[Span, ...]
     """The sentences of a paragraph; a single span for other kinds."""
     marker: str = ""
-    """The bullet or number if it is the first leaf of a list item."""
+    """The bullet or number, if the leaf is the first of a list item."""
     indent: int = 0
     """The columns of indentation from the enclosing list items."""
     items: tuple[int, ...] = ()
@@ -91,20 +91,20 @@ class Block:
     titles: tuple[Span, ...] = ()
     """The titles of those admonitions."""
     lead: tuple[Span, ...] = ()
-    """The sentences right before it that introduce it."""
+    """The sentences right before the block that introduce it."""
     announced: bool = False
-    """Whether those sentences are incomplete without it."""
+    """Whether the lead is incomplete without the block, as before a colon."""
     continues_previous: bool = False
-    """Whether it continues the previous block and is incomplete without it."""
+    """Whether the block continues the previous one and is incomplete without that."""
 
     @property
     def start(self) -> int:
-        """Its start offset in the passage."""
+        """The block's start offset in the passage."""
         return self.leaves[0].start
 
     @property
     def end(self) -> int:
-        """Its end offset in the passage."""
+        """The block's end offset in the passage."""
         return self.leaves[-1].end
 
 
@@ -137,24 +137,24 @@ def block_at(blocks: Sequence[Block], offset: int) -> int | None:
 
 
 def ends_in_colon(text: str, block: Block) -> bool:
-    """Whether a paragraph or list ends in a colon."""
+    """Return whether a paragraph or list ends in a colon."""
     last = block.leaves[-1]
     words = last.sentences[-1].of(text)
     return last.kind == "paragraph" and words.rstrip("*_ ").endswith(":")
 
 
 def is_anaphoric(sentence: str) -> bool:
-    """Whether a sentence cannot be understood without the previous one."""
+    """Return whether a sentence cannot be understood without the previous one."""
     return bool(ANAPHORIC_START.match(strip_inline_markup(sentence)))
 
 
 def is_picture(sentence: str) -> bool:
-    """Whether a sentence is an image and nothing else."""
+    """Return whether a sentence is an image and nothing else."""
     return bool(_IMAGE_ONLY.fullmatch(sentence))
 
 
 def is_denial(sentence: str) -> bool:
-    """Whether a sentence denies the previous one."""
+    """Return whether a sentence denies the previous one."""
     return bool(_DENIAL.match(strip_inline_markup(sentence)))
 
 
@@ -175,7 +175,7 @@ class _Container:
     marker_used: bool = False
 
 
-_Nested = tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]
+_LeafInContext = tuple[Leaf, tuple[int, ...], tuple[Span, ...], int | None]
 """A leaf, the starts and titles of its containers, and the start of its list."""
 
 
@@ -185,7 +185,7 @@ class _LeafParser:
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
         self._containers: list[_Container] = []
 
-    def leaves(self) -> Iterator[_Nested]:
+    def leaves(self) -> Iterator[_LeafInContext]:
         for token in _PARSER.parse(self._text):
             name, _, side = token.type.rpartition("_")
             if name in _CONTAINERS and side == "open":
@@ -207,8 +207,8 @@ class _LeafParser:
         return start
 
     def _token_range(self, token: Token) -> tuple[int, int]:
-        first, last = token.map or (0, 0)
-        start, end = self._starts[first], self._starts[min(last, len(self._starts) - 1)]
+        first_line, end_line = token.map or (0, 0)
+        start, end = self._starts[first_line], self._starts[min(end_line, len(self._starts) - 1)]
         return start, start + len(self._text[start:end].rstrip())
 
     def _container(self, token: Token, kind: str) -> _Container:
@@ -227,12 +227,12 @@ class _LeafParser:
 
     def _list_title(
         self,
-    ) -> Iterator[_Nested]:
+    ) -> Iterator[_LeafInContext]:
         title = self._containers[-1].title
         if title and self._outermost_list() is not None:
             yield from self._leaf("title", title.start, title.end)
 
-    def _leaf(self, kind: LeafKind, start: int, end: int) -> Iterator[_Nested]:
+    def _leaf(self, kind: LeafKind, start: int, end: int) -> Iterator[_LeafInContext]:
         if start >= end:
             return
         items = [c for c in self._containers if c.kind == "item"]
@@ -249,34 +249,34 @@ class _LeafParser:
             sum(len(item.marker) + 1 for item in items) - marker_width,
             tuple(item.start for item in items),
         )
-        around_list = takewhile(lambda c: not items or c is not items[0], self._containers)
-        outer = [c for c in around_list if c.kind in ("quote", "admonition")]
-        titles = tuple(c.title for c in outer if c.title)
+        outside_list = takewhile(lambda c: not items or c is not items[0], self._containers)
+        outer_containers = [c for c in outside_list if c.kind in ("quote", "admonition")]
+        titles = tuple(c.title for c in outer_containers if c.title)
         if leaf.sentences:
-            yield leaf, tuple(c.start for c in outer), titles, self._outermost_list()
+            yield leaf, tuple(c.start for c in outer_containers), titles, self._outermost_list()
 
 
 def _sentences(text: str, kind: LeafKind, start: int, end: int) -> tuple[Span, ...]:
     if kind != "paragraph":
-        whole: dict[LeafKind, Span] = {
+        whole_spans: dict[LeafKind, Span] = {
             "code": Span(start, end, "code"),
             "math": Span(start, end, "math"),
             "table": Span(start, end, "row"),
         }
-        return (whole.get(kind) or Span(start, end, "heading"),)
+        return (whole_spans.get(kind) or Span(start, end, "heading"),)
     spans = split_spans(text)
-    first = bisect_right([span.end for span in spans], start)
-    sentences = tuple(takewhile(lambda span: span.start < end, spans[first:]))
-    fitting = all(
+    index = bisect_right([span.end for span in spans], start)
+    sentences = tuple(takewhile(lambda span: span.start < end, spans[index:]))
+    are_inside = all(
         start <= span.start and span.end <= end and span.kind in ("sentence", "item")
         for span in sentences
     )
-    return sentences if sentences and fitting else (_trimmed(text, start, end),)
+    return sentences if sentences and are_inside else (_trimmed(text, start, end),)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    piece = text[start:end]
-    return Span(start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
+    chars = text[start:end]
+    return Span(start + len(chars) - len(chars.lstrip()), start + len(chars.rstrip()))
 
 
 def _attach_lead(text: str, earlier: Sequence[Block], block: Block) -> Block:
@@ -291,36 +291,36 @@ def _attach_lead(text: str, earlier: Sequence[Block], block: Block) -> Block:
     ):
         return block
     announced = _announces(text, previous, block)
-    quoted = len(block.containers) > len(previous.containers) and not block.titles
+    enters_quote = len(block.containers) > len(previous.containers) and not block.titles
     after_question = previous.leaves[-1].sentences[-1].of(text).rstrip("*_ ").endswith("?")
-    if announced or after_question or quoted or block.kind != "paragraph":
+    if announced or after_question or enters_quote or block.kind != "paragraph":
         return replace(block, lead=_last_sentences(text, previous), announced=announced)
     return block
 
 
 def _announces(text: str, previous: Block, block: Block) -> bool:
-    """Whether a paragraph is incomplete without the next block."""
+    """Return whether a paragraph is incomplete without the next block."""
     if ends_in_colon(text, previous):
         return True
     last = previous.leaves[-1].sentences[-1].of(text).strip()
     if _SENTENCE_END.search(last) or last.rstrip("*_ ").endswith("?") or is_picture(last):
         return False
-    if block.kind != "paragraph" or _STRONG_LINE.fullmatch(last):
+    if block.kind != "paragraph" or _BOLD_LINE.fullmatch(last):
         return True
     return block.leaves[0].sentences[0].of(text)[:1].islower()
 
 
 def _continues_list(text: str, previous: Block, block: Block) -> bool:
-    first = block.leaves[0].sentences[0].of(text)
+    first_sentence = block.leaves[0].sentences[0].of(text)
     if previous.kind == "list" and ends_in_colon(text, previous):
         return True
     if block.kind == "paragraph" and previous.kind != "paragraph":
         # “where x is …” after a formula, and a comment on a quotation.
-        return first[:1].islower() or (is_denial(first) and not previous.titles)
+        return first_sentence[:1].islower() or (is_denial(first_sentence) and not previous.titles)
     if block.kind == "paragraph":
         # The answer “No.” belongs to the question or quotation before it.
-        quoted = len(previous.containers) > len(block.containers)
-        return is_denial(first) and (quoted or bool(previous.lead))
+        leaves_quote = len(previous.containers) > len(block.containers)
+        return is_denial(first_sentence) and (leaves_quote or bool(previous.lead))
     # Two code blocks may share one lead-in.
     return (
         previous.kind != "paragraph"
@@ -332,11 +332,11 @@ def _continues_list(text: str, previous: Block, block: Block) -> bool:
 def _last_sentences(text: str, paragraph: Block) -> tuple[Span, ...]:
     """Return the last sentence of a paragraph, with those that it refers to."""
     sentences = paragraph.leaves[-1].sentences
-    first = len(sentences) - 1
-    while first > 0 and is_anaphoric(sentences[first].of(text)):
-        first -= 1
-    lead = paragraph.lead if first == 0 else ()
-    return (*lead, *sentences[first:])
+    index = len(sentences) - 1
+    while index > 0 and is_anaphoric(sentences[index].of(text)):
+        index -= 1
+    lead = paragraph.lead if index == 0 else ()
+    return (*lead, *sentences[index:])
 
 
 def _parser() -> MarkdownIt:

@@ -1,7 +1,7 @@
 """Render Markdown as a browser shows it, with the source offset of each character.
 
-What a built page shows for math, images and footnote references is unknown; `HIDDEN` stands for it.
-`BREAK` separates blocks.
+`UNKNOWN` stands for what the built page shows for math, images and footnote references, and `BREAK`
+separates blocks.
 """
 
 import re
@@ -26,15 +26,15 @@ from citewell.text.plain_text import (
     UNDERSCORE,
 )
 
-HIDDEN = "\ufffc"
+UNKNOWN = "\ufffc"
 BREAK = "\n"
-WALL = f"{BREAK}{HIDDEN}{BREAK}"
-"""Separates blocks that may not be adjacent on the built page."""
+GAP = f"{BREAK}{UNKNOWN}{BREAK}"
+"""Separates blocks that may have other text between them on the built page."""
 
 # Markup is replaced by these, one per character, so that offsets do not change.
-_DROP, _KEEP, _BREAK, _WALL = "\x00", "\x01", "\x02", "\x03"
-_CONTROLS = dict.fromkeys(map(ord, (_DROP, _KEEP, _BREAK, _WALL)), " ")
-_RENDERED = {_BREAK: BREAK, _WALL: HIDDEN}
+_DROP, _KEEP, _BREAK, _GAP = "\x00", "\x01", "\x02", "\x03"
+_CONTROLS = dict.fromkeys(map(ord, (_DROP, _KEEP, _BREAK, _GAP)), " ")
+_RENDERED = {_BREAK: BREAK, _GAP: UNKNOWN}
 
 Replace = Callable[[re.Match[str]], str]
 
@@ -56,7 +56,7 @@ def render(source: str) -> Rendered:
         if action == _DROP:
             continue
         char = _RENDERED.get(action) or (source_char if action == _KEEP else action)
-        if action in (_BREAK, _WALL):
+        if action in (_BREAK, _GAP):
             space = BREAK
         if char.isspace():
             space = space or " "
@@ -66,7 +66,7 @@ def render(source: str) -> Rendered:
             offsets.append(offset)
         chars.append(char)
         offsets.append(offset)
-        space = BREAK if action == _WALL else ""
+        space = BREAK if action == _GAP else ""
     return Rendered("".join(chars), offsets)
 
 
@@ -74,7 +74,7 @@ def _actions(source: str) -> str:
     text = source.translate(_CONTROLS)
     for pattern, replace in _BLOCKS:
         text = pattern.sub(replace, text)
-    parts = re.split(f"([{_BREAK}{_WALL}])", text)
+    parts = re.split(f"([{_BREAK}{_GAP}])", text)
     return "".join(_inline(part) if len(part) > 1 else part for part in parts)
 
 
@@ -103,16 +103,14 @@ def _code_block(match: re.Match[str]) -> str:
     gaps = re.sub(r"\n|[ \t]{2,}", partial(_replace_with, _BREAK), match["body"])
     lines = re.sub(f"[^{_BREAK}{_DROP}]", _KEEP, gaps)
     opening, closing = match.start("body") - match.start(), match.end() - match.end("body")
-    return (
-        _WALL + _DROP * (opening - 1) + lines + (_WALL + _DROP * (closing - 1) if closing else "")
-    )
+    return _GAP + _DROP * (opening - 1) + lines + (_GAP + _DROP * (closing - 1) if closing else "")
 
 
 def _admonition_title(match: re.Match[str]) -> str:
     """Show an explicit title of an admonition; the default depends on the theme."""
     group = 2 if match[2] else 3
     if not match[group]:
-        return _replace_with(_WALL if match[1] else _BREAK, match)
+        return _replace_with(_GAP if match[1] else _BREAK, match)
     shown = _BREAK + _keep_group(group, match)[1:]
     return shown[:-1] + _BREAK if match[0].endswith("\n") else shown
 
@@ -128,7 +126,7 @@ def _list_items(match: re.Match[str]) -> str:
 
     def begin(item: re.Match[str]) -> str:
         if is_list or not item["number"] or item["number"] == "1":
-            return _replace_with(_WALL if item["task"] else _BREAK, item)
+            return _replace_with(_GAP if item["task"] else _BREAK, item)
         return item[0]
 
     return _ITEM.sub(begin, block)
@@ -137,7 +135,7 @@ def _list_items(match: re.Match[str]) -> str:
 def _footnote(match: re.Match[str]) -> str:
     """Separate a footnote, which built pages move to their end."""
     lead = match.end(1) - match.start()
-    return _WALL + _DROP * (lead - 1) + match[2] + _WALL * len(match[3])
+    return _GAP + _DROP * (lead - 1) + match[2] + _GAP * len(match[3])
 
 
 _ITEM = re.compile(
@@ -152,16 +150,16 @@ _BLOCKS: tuple[tuple[re.Pattern[str], Replace], ...] = (
         ),
         _code_block,
     ),
-    (re.compile(r"(?<!\\)\$\$.+?\$\$", re.DOTALL), partial(_replace_with, _WALL)),
+    (re.compile(r"(?<!\\)\$\$.+?\$\$", re.DOTALL), partial(_replace_with, _GAP)),
     (re.compile(r"^[ \t]*+(?:>[ \t]?)+", re.MULTILINE), partial(_replace_with, _DROP)),
     (re.compile(rf"{ADMONITION.pattern}(?:\n|\Z)", re.MULTILINE), _admonition_title),
     (TABLE_RULE, partial(_replace_with, _BREAK)),
     (re.compile(r"^[ \t]*+:[ \t]++(?=\S)", re.MULTILINE), partial(_replace_with, _BREAK)),
     (re.compile(r"^[ \t]*\|.*$", re.MULTILINE), _table_row),
-    (re.compile(r"^[ \t\x00]*#{1,6}[ \t]+", re.MULTILINE), partial(_replace_with, _WALL)),
+    (re.compile(r"^[ \t\x00]*#{1,6}[ \t]+", re.MULTILINE), partial(_replace_with, _GAP)),
     (
         re.compile(r"^[ \t]*+(?:[-=]{2,}+|(?:[-*_][ \t]*+){3,}+)$", re.MULTILINE),
-        partial(_replace_with, _WALL),
+        partial(_replace_with, _GAP),
     ),
     (
         re.compile(
@@ -178,11 +176,11 @@ _BLOCKS: tuple[tuple[re.Pattern[str], Replace], ...] = (
 _INLINE: tuple[tuple[re.Pattern[str], Replace], ...] = (
     (CODE, partial(_keep_group, 2, keep=True)),
     (ESCAPE, partial(_keep_group, 1, keep=True)),
-    (re.compile(r"(?<![$\w])\$(?=\S)[^$]+?(?<=\S)\$(?!\d)"), partial(_replace_with, HIDDEN)),
-    (re.compile(r"&(?:#\w+|\w+);|\{[^{}]*\}|[\u200b\u2060]"), partial(_replace_with, HIDDEN)),
+    (re.compile(r"(?<![$\w])\$(?=\S)[^$]+?(?<=\S)\$(?!\d)"), partial(_replace_with, UNKNOWN)),
+    (re.compile(r"&(?:#\w+|\w+);|\{[^{}]*\}|[\u200b\u2060]"), partial(_replace_with, UNKNOWN)),
     (re.compile("\u00ad"), partial(_replace_with, _DROP)),  # browsers search past soft hyphens
-    (FOOTNOTE, partial(_replace_with, HIDDEN)),
-    (IMAGE, partial(_replace_with, HIDDEN)),
+    (FOOTNOTE, partial(_replace_with, UNKNOWN)),
+    (IMAGE, partial(_replace_with, UNKNOWN)),
     (LINK, partial(_keep_group, 1)),
     (REFERENCE, partial(_keep_group, 1)),
     (AUTOLINK, partial(_keep_group, 1)),
@@ -194,10 +192,10 @@ _INLINE: tuple[tuple[re.Pattern[str], Replace], ...] = (
     # the star of `A* search` is text.
     (
         re.compile(r"-{2,}|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|==|\+\+\S+?\+\+"),
-        partial(_replace_with, HIDDEN),
+        partial(_replace_with, UNKNOWN),
     ),
     (
         re.compile(r"[`\[\]~^|$\\]|(?<!\w)\*(?=\S)|\*(?=\w)|(?<!\w)_|_(?!\w)"),
-        partial(_replace_with, HIDDEN),
+        partial(_replace_with, UNKNOWN),
     ),
 )

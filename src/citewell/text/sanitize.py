@@ -25,7 +25,7 @@ _VOID_TAGS = frozenset(
     re.findall(r"\S+", "area base br col embed hr img input link meta param source track wbr")
 )
 """Elements without content."""
-_BLANK = re.compile(r"\n[ \t]*\n|\Z")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n|\Z")
 _HIDDEN_CLASSES = frozenset(
     re.findall(
         r"\S+",
@@ -41,16 +41,16 @@ _CSS_RULE = re.compile(r"([^{};]++)\{([^{}]*+)\}")
 _ATTRIBUTE = re.compile(
     r"([\w:@.-]+)(?:\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|\{((?:[^{}]|\{[^{}]*+\})*+)\}|([^\s\"'=<>`]+)))?"
 )
-_NAME = re.compile(r"</?([A-Za-z][\w.:-]*)")
+_TAG_NAME = re.compile(r"</?([A-Za-z][\w.:-]*)")
 _DECLARATION = re.compile(
     r"([a-zA-Z-]+)\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|([^;,\"'(){}]*(?:\([^()]*\)[^;,\"'(){}]*)*))"
 )
 _NUMBER = re.compile(r"(-?\d*\.?\d+)([a-z%]*)")
-_LIGHT = r"2(?:4\d|5[0-5])"
+_NEAR_255 = r"2(?:4\d|5[0-5])"
 _WHITE = re.compile(
     r"white|snow|whitesmoke|ghostwhite|(?:floral|antique)white|ivory|transparent"
     r"|#f{3,4}|#(?:f[\da-f]){3}(?:[\da-f]{2})?|#(?:...0|......00)"
-    rf"|rgba?\(\s*{_LIGHT}[\s,]+{_LIGHT}[\s,]+{_LIGHT}(?:[\s,/]+[\d.]+%?)?\s*\)"
+    rf"|rgba?\(\s*{_NEAR_255}[\s,]+{_NEAR_255}[\s,]+{_NEAR_255}(?:[\s,/]+[\d.]+%?)?\s*\)"
     r"|(?:rgb|hsl)a?\([^()]*[,/]\s*0?\.?0+%?\s*\)"
 )
 _OFFSCREEN_TRANSLATE = re.compile(r"translate\w*\([^()]*-\d{4}")
@@ -71,8 +71,8 @@ def hidden_element_ends(
     ends: dict[int, int] = {}
     open_tags: dict[str, list[int | None]] = {}
     for tag in tags:
-        start = _NAME.match(tag[0])
-        name = (start[1] if jsx else start[1].lower()) if start else ""
+        name_match = _TAG_NAME.match(tag[0])
+        name = (name_match[1] if jsx else name_match[1].lower()) if name_match else ""
         if tag[0].startswith("</"):
             opening = open_tags[name].pop() if open_tags.get(name) else None
             if opening is not None:
@@ -83,7 +83,7 @@ def hidden_element_ends(
     end = 0
     for opening in sorted(n for starts in open_tags.values() for n in starts if n is not None):
         if opening >= end:
-            blank = _BLANK.search(text, opening)
+            blank = _BLANK_LINE.search(text, opening)
             end = blank.start() if blank else len(text)
         ends[opening] = end
     return ends
@@ -91,11 +91,11 @@ def hidden_element_ends(
 
 def _attributes(tag: str) -> dict[str, str]:
     """Return the attributes of a tag with lower-case names; values may be empty."""
-    start = _NAME.match(tag)
-    inner = tag[start.end() : -1] if start else ""
+    name_match = _TAG_NAME.match(tag)
+    inner = tag[name_match.end() : -1] if name_match else ""
     return {
-        name.lower(): double or single or braced or bare
-        for name, double, single, braced, bare in _ATTRIBUTE.findall(inner)
+        name.lower(): double or single or braced or unquoted
+        for name, double, single, braced, unquoted in _ATTRIBUTE.findall(inner)
     }
 
 
@@ -108,10 +108,10 @@ def hidden_selectors(css: str) -> frozenset[str]:
         if _is_hiding(style, on_colour=False)
         for selector in selectors.split(",")
     }
-    shown = " ".join(
+    visible_selectors = " ".join(
         selectors for selectors, style in rules if not _is_hiding(style, on_colour=False)
     )
-    return frozenset(one for one in hidden if one[:1] not in ".#" or f"{one}." not in shown)
+    return frozenset(s for s in hidden if s[:1] not in ".#" or f"{s}." not in visible_selectors)
 
 
 def is_hidden_element(
@@ -121,23 +121,23 @@ def is_hidden_element(
     on_colour: bool = False,
     rules: frozenset[str] = frozenset(),
 ) -> bool:
-    """Whether the text of an element is struck out or visually hidden.
+    """Return whether the text of an element is struck out or visually hidden.
 
     White text is visible `on_colour`. `rules` are the selectors that the page's own style sheet
     hides. `aria-hidden` does not count: it hides only from screen readers.
     """
     if attributes.get("role") == "tabpanel":
         return False  # visible when the tab is selected
-    hidden = attributes.get("hidden", "false").strip().lower()
+    hidden_attribute = attributes.get("hidden", "false").strip().lower()
     classes = attributes.get("class") or attributes.get("classname") or ""
-    names = set(re.split(r"[\s\"'`]+", classes))
-    selectors = {name, f"#{attributes.get('id')}", *(f".{one}" for one in names)}
+    class_names = set(re.split(r"[\s\"'`]+", classes))
+    selectors = {name, f"#{attributes.get('id')}", *map(".{}".format, class_names)}
     colour = attributes.get("color", "").strip().lower() if name == "font" else ""
     return (
         name in _HIDDEN_TAGS
         or (name == "dialog" and "open" not in attributes)
-        or hidden not in ("until-found", "false")
-        or (bool(_HIDDEN_CLASSES & names) and not _SHOWN_WHEN_WIDE.search(classes))
+        or hidden_attribute not in ("until-found", "false")
+        or (bool(_HIDDEN_CLASSES & class_names) and not _SHOWN_WHEN_WIDE.search(classes))
         or not rules.isdisjoint(selectors)
         or (bool(_WHITE.fullmatch(colour)) and not on_colour)
         or _is_hiding(attributes.get("style", ""), on_colour=on_colour)
@@ -149,12 +149,12 @@ def _is_hiding(style: str, *, on_colour: bool) -> bool:
     if ":" not in style:
         return False
     style_values = {
-        re.sub(r"(?<=[a-z])([A-Z])", r"-\1", name).lower(): (double or single or bare)
+        re.sub(r"(?<=[a-z])([A-Z])", r"-\1", name).lower(): (double or single or unquoted)
         .strip()
         .lower()
         .removesuffix("!important")
         .strip()
-        for name, double, single, bare in _DECLARATION.findall(style)
+        for name, double, single, unquoted in _DECLARATION.findall(style)
     }
     return (
         style_values.get("display") == "none"
@@ -162,7 +162,7 @@ def _is_hiding(style: str, *, on_colour: bool) -> bool:
         or style_values.get("text-decoration-line") == "line-through"
         or style_values.get("visibility") in ("hidden", "collapse")
         or style_values.get("content-visibility") == "hidden"
-        or _is_at_most(style_values.get("font-size", ""), least=1)
+        or _is_at_most(style_values.get("font-size", ""), max_pixels=1)
         or _is_transparent(style_values.get("opacity", ""))
         or any(_is_at_most(style_values.get(name, "")) for name in ("height", "max-height"))
         or (style_values.get("overflow") in ("hidden", "clip") and _is_tiny_box(style_values))
@@ -177,17 +177,17 @@ def _number(value: str) -> tuple[float, str] | None:
     return (float(match[1]), match[2]) if match else None
 
 
-def _is_at_most(value: str, least: float = 0) -> bool:
-    """Whether a size is zero, or at most `least` pixels."""
+def _is_at_most(value: str, max_pixels: float = 0) -> bool:
+    """Return whether a size is zero, or at most `max_pixels`."""
     number = _number(value)
     return number is not None and (
-        number[0] == 0 or (number[0] <= least and number[1] in ("px", "pt"))
+        number[0] == 0 or (number[0] <= max_pixels and number[1] in ("px", "pt"))
     )
 
 
 def _is_tiny_box(style_values: Mapping[str, str]) -> bool:
     names = ("width", "max-width", "height", "max-height")
-    return any(_is_at_most(style_values.get(name, ""), least=1) for name in names)
+    return any(_is_at_most(style_values.get(name, ""), max_pixels=1) for name in names)
 
 
 def _is_transparent(value: str) -> bool:
@@ -206,20 +206,20 @@ def _is_clipped(style_values: Mapping[str, str]) -> bool:
 
 def _is_offscreen(style_values: Mapping[str, str]) -> bool:
     names = ("left", "right", "top", "bottom", "text-indent", "margin-left", "margin-top", "margin")
-    places = [_number(style_values.get(name, "")) for name in names]
-    moved = style_values.get("transform", "")
-    if re.search(r"scale[xy]?\(\s*0(?:\.0+)?\s*[,)]", moved):
+    sizes = [_number(style_values.get(name, "")) for name in names]
+    transform = style_values.get("transform", "")
+    if re.search(r"scale[xy]?\(\s*0(?:\.0+)?\s*[,)]", transform):
         return True
     units = {"px": 1, "": 1, "em": 16, "rem": 16, "ch": 8, "vw": 10, "vh": 10, "%": 10, "pt": 1}
-    far = [n * units.get(unit, 1) for n, unit in filter(None, places)]
-    return any(n <= -_OFFSCREEN_PX for n in far) or bool(_OFFSCREEN_TRANSLATE.search(moved))
+    pixels = [n * units.get(unit, 1) for n, unit in filter(None, sizes)]
+    return any(n <= -_OFFSCREEN_PX for n in pixels) or bool(_OFFSCREEN_TRANSLATE.search(transform))
 
 
 def _is_white_on_white(style_values: Mapping[str, str]) -> bool:
-    """Whether the text is white or transparent, without a background."""
+    """Return whether the text is white or transparent, without a background."""
     colour = style_values.get("color", "") or style_values.get("-webkit-text-fill-color", "")
-    coloured = any(name.startswith("background") for name in style_values)
-    return bool(_WHITE.fullmatch(colour)) and not coloured
+    has_background = any(name.startswith("background") for name in style_values)
+    return bool(_WHITE.fullmatch(colour)) and not has_background
 
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
@@ -243,7 +243,7 @@ _IMAGE = re.compile(rf"!\[{_LABEL}\](?:\[[^\[\]\n]*\])?")
 """An image whose URL is defined elsewhere."""
 _DEFINITION = re.compile(r"^[ \t>]*\[[^\]\n]+\]:[ \t]*\S.*$", re.M)
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>", re.I)
-_ADDRESS = re.compile(
+_BARE_URL = re.compile(
     r"\b(?:[a-z][a-z0-9+.-]{1,31}://|www\.)[^\s<>\"”“`|]*[^\s<>\"”“`|.,;:!?)\]]", re.I
 )
 _CODE_SPAN_OR_BLOCK = re.compile(
@@ -283,7 +283,7 @@ def sanitize_markdown(text: str) -> str:
     text = _OPENING_TAG.sub(_deactivate_tag, _RESOURCE_TAG.sub("", text))
     # Malformed links must not be links for other parsers.
     text = text.replace("](", "] (")
-    text = _ADDRESS.sub(lambda match: protect(f"`{match[0]}`"), text)
+    text = _BARE_URL.sub(lambda match: protect(f"`{match[0]}`"), text)
     while "\x00" in text:
         text = re.sub(r"\x00(\d+)\x00", lambda match: protected[int(match[1])], text)
     return text
@@ -304,42 +304,42 @@ def mask_hidden_text(text: str) -> str:
         index = bisect_right(code, (match.start(), len(text)))
         return bool(index) and match.start() < code[index - 1][1]
 
-    def blank(match: re.Match[str], fill: str) -> str:
+    def mask(match: re.Match[str], fill: str) -> str:
         return match[0] if is_code(match) else re.sub(r"[^\n]", fill, match[0])
 
-    text = _INVISIBLE_MARKUP.sub(lambda match: blank(match, " "), text)
+    text = _INVISIBLE_MARKUP.sub(lambda match: mask(match, " "), text)
     tags = [tag for tag in _TAG.finditer(text) if not is_code(tag)]
-    pieces, done = list[str](), 0
+    parts, end_of_last = list[str](), 0
     for start, end in sorted(hidden_element_ends(text, tags).items()):
-        if start >= done:
-            pieces += (text[done:start], re.sub(r"[^\n]", " ", text[start:end]))
-            done = end
-    text = "".join((*pieces, text[done:]))
-    return _LINK_TARGET.sub(lambda match: blank(match, "-"), text)
+        if start >= end_of_last:
+            parts += (text[end_of_last:start], re.sub(r"[^\n]", " ", text[start:end]))
+            end_of_last = end
+    text = "".join((*parts, text[end_of_last:]))
+    return _LINK_TARGET.sub(lambda match: mask(match, "-"), text)
 
 
 def _deactivate_tag(tag: re.Match[str]) -> str:
-    closed = tag[0].endswith(">")
-    return "" if closed and _ACTIVE_ATTRIBUTE.search(tag[0]) else tag[0]
+    is_complete = tag[0].endswith(">")
+    return "" if is_complete and _ACTIVE_ATTRIBUTE.search(tag[0]) else tag[0]
 
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.I)
 # Browsers remove these from URLs.
-_IGNORED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\u2060\ufeff]")
+_IGNORED_URL_CHARS = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\u2060\ufeff]")
 _UNSAFE_SCHEMES = frozenset(("javascript", "vbscript", "data", "file", "blob"))
 
 
 def url_scheme(url: str) -> str:
     """Return the scheme of a URL as browsers parse it; empty for a path."""
-    match = _SCHEME.match(_IGNORED.sub("", url[:4000]))
+    match = _SCHEME.match(_IGNORED_URL_CHARS.sub("", url[:4000]))
     return match[1].lower() if match else ""
 
 
 def is_web_address(url: str) -> bool:
-    """Whether a URL is http, https or a path."""
+    """Return whether a URL is http, https or a path."""
     return url_scheme(url) in ("", "http", "https")
 
 
 def is_unsafe(url: str) -> bool:
-    """Whether a URL would run a script, or open inline content or a local file."""
+    """Return whether a URL would run a script, or open inline content or a local file."""
     return url_scheme(url) in _UNSAFE_SCHEMES

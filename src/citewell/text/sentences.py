@@ -16,12 +16,12 @@ _ABBREVIATION = re.compile(
     r"|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z])\.$"
 )
 _MAX_ABBREVIATION_CHARS = 8
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_`]*+(?:\[\^?[\w, -]+\])*+(?=\s|$)")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_`]*+(?:\[\^?[\w, -]+\])*+(?=\s|$)")
 _SPACE = re.compile(r"\s*+")
 INLINE = r"(?<!`)(`++)[\s\S]+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
 """Inline code and math."""
 # A link target ends where another begins; otherwise, each `](` would be scanned to the end.
-_PROTECTED = re.compile(
+_NO_SENTENCE_END = re.compile(
     rf"{INLINE}|\]\((?:[^)\s\]]|\](?!\())*+\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
 )
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
@@ -29,7 +29,7 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 _NUMBER = re.compile(r"^[ \t]*(\d+)[.)][ \t]+")
 _ADMONITION = re.compile(r"^[ \t]*:{3,}")
-_RULE = re.compile(r"^[ \t]*+\|?[ \t]*+:?-{2,}+[-:| \t]*+$")
+_TABLE_RULE = re.compile(r"^[ \t]*+\|?[ \t]*+:?-{2,}+[-:| \t]*+$")
 _BLOCK_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?")
 
 
@@ -90,10 +90,10 @@ class _BlockScanner:
     def _scan_fenced_line(self, start: int, line: str) -> None:
         stripped = line.strip()
         if self._kind == "math":
-            ended = stripped.endswith("$$")
+            is_end = stripped.endswith("$$")
         else:
-            ended = stripped.startswith(self._fence) and set(stripped) == {self._fence[0]}
-        if ended:
+            is_end = stripped.startswith(self._fence) and set(stripped) == {self._fence[0]}
+        if is_end:
             self._close_block(start + len(line))
 
     def _scan_text_line(self, start: int, line: str) -> None:
@@ -115,7 +115,7 @@ class _BlockScanner:
             self._column = item.end() if item else 0
 
     def _continues_paragraph(self, line: str) -> bool:
-        """Whether a line that looks like a list item, `1996. It`, continues a paragraph."""
+        """Return whether a line that looks like a list item, `1996. It`, continues a paragraph."""
         number = _NUMBER.match(line)
         if self._start is None or not number or number[1] == "1":
             return False
@@ -133,7 +133,7 @@ class _BlockScanner:
 def _line_kind(line: str) -> Kind | None:
     """Return the kind of block that a line starts; `None` for blank lines and pure markup."""
     stripped = line.strip()
-    if not stripped or _ADMONITION.match(line) or _RULE.match(line):
+    if not stripped or _ADMONITION.match(line) or _TABLE_RULE.match(line):
         return None
     if _FENCE.match(line):
         return "code"
@@ -152,8 +152,8 @@ def _split_block(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
         return
     prefix = _BLOCK_PREFIX.match(text, start, end)
     start = prefix.end() if prefix else start
-    protected = [m.span() for m in _PROTECTED.finditer(text, start, end)]
-    for match in _END.finditer(text, start, end):
+    protected = [m.span() for m in _NO_SENTENCE_END.finditer(text, start, end)]
+    for match in _SENTENCE_END.finditer(text, start, end):
         stop = match.end()
         if _is_within(match.start(), protected):
             continue
@@ -171,7 +171,7 @@ def _split_block(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
 
 
 def _is_within(offset: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether an offset is in one of the spans, which are in order and do not overlap."""
+    """Return whether an offset is in one of the spans, which are in order and do not overlap."""
     previous = bisect_left(spans, (offset, 0)) - 1
     return previous >= 0 and offset < spans[previous][1]
 
@@ -181,5 +181,5 @@ def _ends_with_abbreviation(text: str, start: int, end: int) -> bool:
 
 
 def _stripped_span(text: str, start: int, end: int, kind: Kind) -> Span:
-    piece = text[start:end]
-    return Span(start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()), kind)
+    chars = text[start:end]
+    return Span(start + len(chars) - len(chars.lstrip()), start + len(chars.rstrip()), kind)

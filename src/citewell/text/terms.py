@@ -62,21 +62,21 @@ def words(text: str) -> list[str]:
 def _expand(word: str) -> tuple[str, ...]:
     lower = word.lower().replace("’", "'").removesuffix("'s")
     parts = [p.lower() for p in _PART.findall(word)]
-    whole = stem(lower) if lower.isalpha() else lower
+    whole_term = stem(lower) if lower.isalpha() else lower
     if len(parts) == 1 or not parts or (lower.isalpha() and not _CAMEL.search(word)):
-        return (whole,)
+        return (whole_term,)
     # An identifier matches whole and by its parts: "cmd vel" matches `cmd_vel`. Parts of CamelCase
     # must be longer: `LaserScan` has two, `QoS` has none.
     min_chars = MIN_CAMEL_PART_CHARS if lower.isalpha() else 2
     # Questions name types without their package: `TwistStamped`, not
     # `geometry_msgs/msg/TwistStamped`.
-    types = [t.lower() for t in _SEPARATOR.split(word) if _CAMEL.search(t) and t != word]
+    type_names = [t.lower() for t in _SEPARATOR.split(word) if _CAMEL.search(t) and t != word]
     long_parts = [p for p in parts if len(p) >= min_chars and p not in STOPWORDS]
-    return (whole, *(stem(p) for p in (*types, *long_parts)))
+    return (whole_term, *(stem(p) for p in (*type_names, *long_parts)))
 
 
 def _is_stopword(word: str) -> bool:
-    """Whether a word is a stopword or a contraction of one: “the”, “what's”, “doesn't”."""
+    """Return whether a word is a stopword or a contraction of one: “the”, “what's”, “doesn't”."""
     lower = word.lower().replace("’", "'")
     return (
         lower in STOPWORDS

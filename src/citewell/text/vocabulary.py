@@ -21,7 +21,7 @@ def english_stems() -> frozenset[str]:
 
 
 def is_english(word: str) -> bool:
-    """Whether a word is a form of a common English word."""
+    """Return whether a word is a form of a common English word."""
     return stem(word.lower()) in english_stems()
 
 
@@ -67,9 +67,10 @@ class VocabularyCounts:
 
 
 _IN_BRACKETS = re.compile(r"\(([^()\n]{2,60})\)")
+_MAX_LONG_FORM_CHARS = 120
 _ABBREVIATION = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,8}")
 _PLAIN_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_CLAUSE = re.compile(r"[.:;!?()\[\]|\n,“”\"]")
+_CLAUSE_BOUNDARY = re.compile(r"[.:;!?()\[\]|\n,“”\"]")
 SKIPPABLE_WORDS = frozenset(
     ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to")
 )
@@ -80,29 +81,30 @@ def abbreviations_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield (short, long) for each “long form (LF)” and each “LF (long form)”."""
     for brackets in _IN_BRACKETS.finditer(text):
         inside = brackets[1].strip()
-        before = _CLAUSE.split(text[max(0, brackets.start() - 120) : brackets.start()])[-1]
+        start = max(0, brackets.start() - _MAX_LONG_FORM_CHARS)
+        preceding = _CLAUSE_BOUNDARY.split(text[start : brackets.start()])[-1]
         if _is_abbreviation(inside):
-            if long := _long_form(inside, before):
+            if long := _long_form(inside, preceding):
                 yield inside, long
-        elif (short := before.split()[-1:]) and _is_abbreviation(short[0]):
+        elif (short := preceding.split()[-1:]) and _is_abbreviation(short[0]):
             long = _long_form(short[0], inside)
             if long and long == " ".join(_PLAIN_WORD.findall(inside)):
                 yield short[0], long
 
 
 def _is_abbreviation(text: str) -> bool:
-    """Whether a word has the form of an abbreviation, with at least two capitals."""
+    """Return whether a word has the form of an abbreviation, with at least two capitals."""
     return bool(_ABBREVIATION.fullmatch(text)) and sum(letter.isupper() for letter in text) > 1
 
 
-def _long_form(short: str, before: str) -> str | None:
-    """Return the shortest end of `before` that `short` abbreviates.
+def _long_form(short: str, preceding: str) -> str | None:
+    """Return the shortest end of `preceding` that `short` abbreviates.
 
     Every word must contribute its first letter, except skippable words and the later parts of
     hyphenated ones: a looser match would include unrelated words.
     """
     letters = [letter.lower() for letter in short.rstrip("s") if letter.isalpha()]
-    words = _PLAIN_WORD.findall(before)
+    words = _PLAIN_WORD.findall(preceding)
     for count in range(1, min(len(words), 2 * len(letters) + 2) + 1):
         candidate = words[-count:]
         if candidate[0].lower() not in SKIPPABLE_WORDS and _is_spelled_by(candidate, letters):
@@ -123,19 +125,19 @@ def _is_spelled_by(words: list[str], letters: list[str]) -> bool:
 
 
 def _matches_letters(parts: list[tuple[str, bool]], letters: list[str]) -> bool:
-    """Whether the parts contribute the letters in order; each is (word, optional)."""
+    """Return whether the parts contribute the letters in order; each is (word, optional)."""
     if not parts:
         return not letters
-    (word, optional), rest = parts[0], parts[1:]
-    if optional and _matches_letters(rest, letters):
+    (word, optional), other_parts = parts[0], parts[1:]
+    if optional and _matches_letters(other_parts, letters):
         return True
     if not letters or word[0] != letters[0]:
         return False
-    matched = 1
+    count = 1
     position = 1
     while True:
-        if _matches_letters(rest, letters[matched:]):
+        if _matches_letters(other_parts, letters[count:]):
             return True
-        if matched >= len(letters) or (position := word.find(letters[matched], position)) < 0:
+        if count >= len(letters) or (position := word.find(letters[count], position)) < 0:
             return False
-        matched, position = matched + 1, position + 1
+        count, position = count + 1, position + 1
