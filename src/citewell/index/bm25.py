@@ -1,7 +1,7 @@
 """Sparse BM25 vectors, and rankings that do not depend on the engine.
 
-The engine multiplies by the inverse document frequency; the weights here are the rest of BM25.
-Computing them here makes them the same for the embedded engine and for a server.
+Qdrant multiplies by the inverse document frequency; the weights here are the rest of BM25.
+Computing them here makes them the same in the embedded engine and on a server.
 """
 
 from collections import Counter
@@ -49,16 +49,16 @@ Scored = tuple[str, float]
 SCORE_TOLERANCE = 1e-6
 """The relative difference up to which scores tie: engines sum floats in different orders."""
 EXTRA_HITS = 24
-"""Hits requested beyond `k`, to see where the ties with the last hit end."""
+"""Hits requested beyond `k`, to see where the ties with the last of the `k` hits end."""
 MAX_LIMIT = 4096
-"""Beyond this limit, the engine decides which of the tied hits to return."""
+"""About this many hits are requested at most; with more ties, the engine picks among them."""
 
 
 def top_k(search: Callable[[int], Sequence[Sequence[Scored]]], k: int) -> list[list[Scored]]:
     """Return the best `k` hits of each ranking, with ties ordered by id.
 
-    `search` returns the rankings up to a limit, which is raised until all ties with the last of the
-    `k` hits are seen.
+    `search` takes the number of hits per ranking. It is called with more and more, until every
+    ranking contains all hits that tie with its `k`-th.
     """
     limit = k + EXTRA_HITS
     while True:

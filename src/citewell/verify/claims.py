@@ -9,23 +9,23 @@ from citewell.text.plain_text import INVISIBLE, strip_inline_markup
 from citewell.text.sentences import INLINE, Kind, Span, split_spans
 from citewell.text.terms import words
 
-_LIST = r"(?!0\s*[,;–-])\d{1,3}(?:\s*+(?:[,;&–-]|(?:,\s*+)?and)\s*+\d{1,3})*"
+_CITATION_NUMBERS = r"(?!0\s*[,;–-])\d{1,3}(?:\s*+(?:[,;&–-]|(?:,\s*+)?and)\s*+\d{1,3})*"
 """Citation numbers; `[0, 1]` is an interval, not a citation."""
-_WORD = r"(?:see\s+)?(?:sources?|passages?|references?|refs?\.?|citations?)\s*:?\s*#?"
-_MARKS = (
-    rf"\s*(?:\[\s*(?:\^|{_WORD}\s*)?(?P<square>{_LIST})\s*\](?!\()"
-    rf"|【\s*(?P<lens>{_LIST})[^】\n]{{0,20}}】"
-    rf"|\(\s*{_WORD}\s*(?P<round>{_LIST})\s*\))"
+_SOURCE_WORD = r"(?:see\s+)?(?:sources?|passages?|references?|refs?\.?|citations?)\s*:?\s*#?"
+_CITATION_MARK = (
+    rf"\s*(?:\[\s*(?:\^|{_SOURCE_WORD}\s*)?(?P<square>{_CITATION_NUMBERS})\s*\](?!\()"
+    rf"|【\s*(?P<lens>{_CITATION_NUMBERS})[^】\n]{{0,20}}】"
+    rf"|\(\s*{_SOURCE_WORD}\s*(?P<round>{_CITATION_NUMBERS})\s*\))"
 )
 _INLINE = re.compile(INLINE)
-_UNNAMED = re.sub(r"\?P<\w+>", "?:", _MARKS)
-_LEADING_MARKS = re.compile(rf"(?:{_UNNAMED})+", re.I)
-_PARTIAL_MARK = re.compile(rf"(?:{_UNNAMED})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
+_ANY_MARK = re.sub(r"\?P<\w+>", "?:", _CITATION_MARK)
+_LEADING_MARKS = re.compile(rf"(?:{_ANY_MARK})+", re.I)
+_PARTIAL_MARK = re.compile(rf"(?:{_ANY_MARK})*\s*(?:[\[(【][^\])】]{{0,60}})?", re.I)
 """An incomplete citation mark, or the beginning of a link."""
-_MARK = re.compile(rf"{_INLINE.pattern}|{_MARKS}", re.I)
+_MARK_OR_CODE = re.compile(rf"{_INLINE.pattern}|{_CITATION_MARK}", re.I)
 """A citation mark, or code and math, where `ranges[0]` is no citation."""
-_OPEN = re.compile(r"`|\$(?=[^\n]*\Z)")
-_TITLE = re.compile(r"^[ \t]*(:{3,}[^\n]*\w[^\n]*?)[ \t]*$", re.M)
+_UNCLOSED = re.compile(r"`|\$(?=[^\n]*\Z)")
+_ADMONITION_TITLE = re.compile(r"^[ \t]*(:{3,}[^\n]*\w[^\n]*?)[ \t]*$", re.M)
 _BETWEEN_ROWS = re.compile(r"\s*(?:\|[-:| \t]*\s*)?")
 _BLANK_LINE = re.compile(r"[ \t]*\n[ \t]*\n")
 MAX_SENTENCE_CHARS = 4_000
@@ -118,13 +118,13 @@ class PieceSplitter:
         elif overdue:
             yield from self._cut(spans[-1])
 
-    def _cut(self, last: Span) -> Iterator[Piece]:
+    def _cut(self, overlong: Span) -> Iterator[Piece]:
         """Release the words of an overlong sentence."""
-        start = max(self._done, last.start)
-        if last.end - start <= MAX_SENTENCE_CHARS:
+        start = max(self._done, overlong.start)
+        if overlong.end - start <= MAX_SENTENCE_CHARS:
             return
-        end = max(self._buffer.rfind(sign, start, last.end) for sign in " \n")
-        yield from self._release(Span(start, end if end > start else last.end, last.kind))
+        end = max(self._buffer.rfind(sign, start, overlong.end) for sign in " \n")
+        yield from self._release(Span(start, end if end > start else overlong.end, overlong.kind))
         self._discard_done()
 
     def _discard_done(self) -> None:
@@ -139,14 +139,14 @@ class PieceSplitter:
     def _release(self, span: Span) -> Iterator[Piece]:
         if span.start < self._done:
             return
-        raw = span.of(self._buffer)
+        span_text = span.of(self._buffer)
         verbatim = span.kind in ("code", "math")
         lead = self._buffer[self._done : span.start]
-        cited = _numbers(lead) + _numbers("" if verbatim else raw)
-        text = raw if verbatim else _without_marks(raw).strip()
-        after = _LEADING_MARKS.match(self._buffer, span.end)
-        self._done = after.end() if after else span.end
-        cited += _numbers(after[0] if after else "")
+        cited = _numbers(lead) + _numbers("" if verbatim else span_text)
+        text = span_text if verbatim else _without_marks(span_text).strip()
+        marks_after = _LEADING_MARKS.match(self._buffer, span.end)
+        self._done = marks_after.end() if marks_after else span.end
+        cited += _numbers(marks_after[0] if marks_after else "")
         yield Piece(_without_marks(lead), text, cited, span.kind)
 
 
@@ -157,19 +157,19 @@ def split_pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    marks = (mark[mark.lastgroup] for mark in _MARK.finditer(text) if mark.lastgroup)
+    marks = (mark[mark.lastgroup] for mark in _MARK_OR_CODE.finditer(text) if mark.lastgroup)
     return tuple(int(number) for mark in marks for number in re.findall(r"\d+", mark))
 
 
 def _without_marks(text: str) -> str:
-    return _MARK.sub(lambda match: "" if match.lastgroup else match[0], text)
+    return _MARK_OR_CODE.sub(lambda match: "" if match.lastgroup else match[0], text)
 
 
 def _find_unclosed(text: str) -> int:
     """Return the offset of unclosed inline code or math, in which a period ends no sentence."""
     block = text.rfind("\n\n") + 1
     blanked = _INLINE.sub(lambda match: " " * len(match[0]), text[block:])
-    unclosed = _OPEN.search(blanked)
+    unclosed = _UNCLOSED.search(blanked)
     return block + unclosed.start() if unclosed else len(text)
 
 
@@ -190,11 +190,11 @@ def _merge_rows(text: str) -> list[Span]:
 
 def _with_titles(text: str) -> Iterator[Span]:
     """Yield the spans, with the titles of admonitions as headings."""
-    done = 0
+    offset = 0
     for span in (*split_spans(text), Span(len(text), len(text))):
-        for title in _TITLE.finditer(text, done, span.start):
+        for title in _ADMONITION_TITLE.finditer(text, offset, span.start):
             yield Span(title.start(1), title.end(1), "heading")
-        done = span.end
+        offset = span.end
         if span.start < span.end:
             yield span
 
@@ -223,7 +223,7 @@ _HEDGE = re.compile(
     r"(?: that\s+|\s*[,:]\s+|\s+(?=[A-Z])))+",
     re.I,
 )
-_QUOTED = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
+_QUOTE_PREFIX = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
 _HEADING = re.compile(r"^(?:#{1,6}\s+|:{3,}[ \t]*\w*[ \t]*\[?)|(?:\s+#+|\])$")
 _OPENING = re.compile(
     r"(?:here(?:'s|’s| is| are)|let(?:'s|’s| us| me)|below (?:is|are)|the following|see below"
@@ -231,7 +231,7 @@ _OPENING = re.compile(
     r"|for (?:example|instance))\b",
     re.I,
 )
-_FACTUAL = re.compile(r"[`$<>|\\\[\]{}=]|https?:|\d")
+_CLAIM_SIGN = re.compile(r"[`$<>|\\\[\]{}=]|https?:|\d")
 """Code, formulas, links, images, HTML and numbers always make a claim."""
 _PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~…–—‘’“”«»·•]*")
 _BOILERPLATE_WORDS = frozenset(
@@ -256,7 +256,7 @@ _BOILERPLATE_WORDS = frozenset(
 
 def statement_of(piece: Piece) -> str:
     """Return the statement of a piece, without hedges, connectives and block markup."""
-    text = _QUOTED.sub("\n", piece.text)
+    text = _QUOTE_PREFIX.sub("\n", piece.text)
     if piece.is_block:
         return text
     text = _HEADING.sub("", text) if piece.kind == "heading" else text
@@ -273,22 +273,23 @@ def is_not_a_claim(piece: Piece, titles: Iterable[str]) -> bool:
         return False
     if _PUNCTUATION.fullmatch(piece.text) and "](" not in piece.text:
         return True
-    bare = _HEADING.sub("", piece.text) if piece.kind == "heading" else piece.text
-    plain = strip_inline_markup(_QUOTED.sub(" ", bare))
-    piece_words = [word.lower() for word in words(plain)]
-    if piece.kind == "heading" and plain.casefold() in {title.casefold() for title in titles}:
+    text_only = _HEADING.sub("", piece.text) if piece.kind == "heading" else piece.text
+    plain_text = strip_inline_markup(_QUOTE_PREFIX.sub(" ", text_only))
+    piece_words = [word.lower() for word in words(plain_text)]
+    if piece.kind == "heading" and plain_text.casefold() in {title.casefold() for title in titles}:
         return True
-    if _FACTUAL.search(bare):
+    if _CLAIM_SIGN.search(text_only):
         return False
     content_words = [word for word in piece_words if word not in _BOILERPLATE_WORDS]
     if not content_words:
-        return _is_boilerplate_form(piece, plain)
-    return bool(_OPENING.match(plain)) and _is_title_mention(content_words, piece_words, titles)
+        return _is_boilerplate_form(piece, plain_text)
+    is_opening = _OPENING.match(plain_text) is not None
+    return is_opening and _is_title_mention(content_words, piece_words, titles)
 
 
-def _is_boilerplate_form(piece: Piece, plain: str) -> bool:
+def _is_boilerplate_form(piece: Piece, plain_text: str) -> bool:
     """Return whether a piece without content words states nothing; “It works.” states something."""
-    if piece.kind == "heading" or plain.endswith(("?", ":")) or _OPENING.match(plain):
+    if piece.kind == "heading" or plain_text.endswith(("?", ":")) or _OPENING.match(plain_text):
         return True
     return bool(re.fullmatch(r"(\*\*|__)[^*_.!?]+\1", piece.text))
 

@@ -14,13 +14,13 @@ from citewell.text.plain_text import TABLE_RULE, plain, strip_inline_markup
 from citewell.text.sentences import Span, split_spans
 from citewell.text.terms import terms, words
 
-_SUBORDINATE = re.compile(
+_SUBORDINATE_CLAUSE = re.compile(
     r"\b(?:if|when|whenever|where|wherever|unless|until|while|because|since|although|though|in case"
     r"|instead of|rather than)\b[^,:;.!?]*|\bnot only\b",
     re.I,
 )
-"""Ignored, since “If the robot does not move, run:” denies nothing."""
-_LABELS = (
+"""Clauses that are ignored, since “If the robot does not move, run:” denies nothing."""
+_FALSEHOOD_LABELS = (
     r"myths?|mistakes?|mistaken|misconceptions?|misunderstandings?|fallac(?:y|ies)|anti-?patterns?"
     r"|rumou?rs?|hearsay|superstitions?|errata|errors in|(?:common|typical|frequent) errors"
     r"|wrong(?:ly)?(?! by)|false(?:hoods?)?|untrue|incorrect(?:ly)?|don['’]?ts|what not to"
@@ -28,24 +28,24 @@ _LABELS = (
     r"|discredited|debunked|disproved"
 )
 _FORBIDDING = r"never|avoid|do not|don['’]?t|must not|should not|may not"
-_LABEL = re.compile(rf"\b(?:{_LABELS})\b|^\W*(?:{_FORBIDDING})\b", re.I)
+_DENYING_HEADING = re.compile(rf"\b(?:{_FALSEHOOD_LABELS})\b|^\W*(?:{_FORBIDDING})\b", re.I)
 _NEGATION = re.compile(
-    rf"\b(?:{_LABELS}|{_FORBIDDING}|not|no|nobody|nothing|none|cannot|neither|nor|refrain|pitfalls?"
+    rf"\b(?:{_FALSEHOOD_LABELS}|{_FORBIDDING}|not|no|nobody|nothing|none|cannot|neither|nor|refrain|pitfalls?"
     r"|(?:without|lack of) (?:any |the )?(?:proof|evidence|reason|basis|grounds?)|unproven"
     r"|unfounded|alleged(?:ly)?|supposed(?:ly)?|dangerous|fatal|illegal|unsafe)\b|n['’]t\b",
     re.I,
 )
-_LABEL_NOUN = re.compile(rf"\b(?:{_LABELS})\b", re.I)
+_FALSEHOOD_LABEL = re.compile(rf"\b(?:{_FALSEHOOD_LABELS})\b", re.I)
 _POINTS_AHEAD = re.compile(
     r"\b(?:here (?:is|are|come)|the following|below|what (?:you|we|one|people|not)\b)", re.I
 )
-_TITLE_WORDS = 6
-_CELL = re.compile(r"(?<!\\)\|")
+_MAX_TITLE_WORDS = 6
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 def denies_what_follows(line: str) -> bool:
     """Return whether an introduction or title denies or forbids what follows."""
-    return bool(_NEGATION.search(_SUBORDINATE.sub(" ", strip_inline_markup(line))))
+    return bool(_NEGATION.search(_SUBORDINATE_CLAUSE.sub(" ", strip_inline_markup(line))))
 
 
 def denies_its_section(heading: str) -> bool:
@@ -53,7 +53,7 @@ def denies_its_section(heading: str) -> bool:
 
     A mere negation is not enough, since a heading can contain “not” for other reasons.
     """
-    return bool(_LABEL.search(_SUBORDINATE.sub(" ", strip_inline_markup(heading))))
+    return bool(_DENYING_HEADING.search(_SUBORDINATE_CLAUSE.sub(" ", strip_inline_markup(heading))))
 
 
 def denying_line(text: str, blocks: Sequence[Block], index: int) -> Span | None:
@@ -67,8 +67,8 @@ def denying_line(text: str, blocks: Sequence[Block], index: int) -> Span | None:
     if above.containers != blocks[index].containers[: len(above.containers)]:
         return None
     line = strip_inline_markup(above.leaves[0].sentences[0].of(text))
-    is_title = len(words(line)) <= _TITLE_WORDS or not line.rstrip().endswith((".", "!", "?"))
-    denies = (is_title and _LABEL_NOUN.search(line)) or (
+    is_title = len(words(line)) <= _MAX_TITLE_WORDS or not line.rstrip().endswith((".", "!", "?"))
+    denies = (is_title and _FALSEHOOD_LABEL.search(line)) or (
         _POINTS_AHEAD.search(line) and denies_what_follows(line)
     )
     return above.leaves[0].sentences[0] if denies and not is_denial(line) else None
@@ -96,18 +96,19 @@ def _denying_lines(chunk: Chunk, start: int, end: int) -> Iterator[str]:
 def _denying_introductions(text: str, block: Block, start: int, end: int) -> Iterator[str]:
     """Yield the introductions, titles, parent items and table headings that deny a span."""
     # The introduction of a paragraph or list is part of the statement, that of code is not.
-    of_prose = block.announced and block.kind in ("paragraph", "list")
-    quoted = bool(block.containers) and not block.titles
-    denies = denies_what_follows if of_prose or quoted else denies_its_section
+    introduces_prose = block.announced and block.kind in ("paragraph", "list")
+    is_quotation = bool(block.containers) and not block.titles
+    denies = denies_what_follows if introduces_prose or is_quotation else denies_its_section
     lines = [span for span in block.lead if not (start < span.end and span.start < end)]
     yield from (line for span in lines if denies(line := span.of(text)))
     yield from (line for span in block.titles if denies_what_follows(line := span.of(text)))
-    leaf = next((one for one in block.leaves if one.start <= start < one.end), None)
+    leaf = next((leaf for leaf in block.leaves if leaf.start <= start < leaf.end), None)
     if leaf is None:
         return
     for other in block.leaves:
-        above = other.start < leaf.start and other.items and other.items[-1] in leaf.items
-        if above and (other.marker or other.kind == "title") and other.end <= start:
+        is_earlier = other.start < leaf.start and other.end <= start
+        in_parent_item = is_earlier and other.items and other.items[-1] in leaf.items
+        if in_parent_item and (other.marker or other.kind == "title"):
             line = other.sentences[-1].of(text)
             if denies_what_follows(line) if line.endswith(":") else denies_its_section(line):
                 yield line
@@ -117,20 +118,21 @@ def _denying_introductions(text: str, block: Block, start: int, end: int) -> Ite
 
 def _cell_headings(text: str, table: Leaf, start: int, end: int) -> Iterator[str]:
     """Yield the heading of the column of a span, and the first cell of its row."""
-    line = text.rfind("\n", 0, start) + 1
-    if line <= table.start or "\n" in text[start:end]:
+    line_start = text.rfind("\n", 0, start) + 1
+    if line_start <= table.start or "\n" in text[start:end]:
         return  # the header itself, or several rows
     header = text[table.start : table.end].split("\n", 1)[0]
-    column = len(_CELL.findall(text[line:start])) - text[line:start].lstrip(" >").startswith("|")
-    cells = _CELL.split(header.strip().removeprefix("|"))
-    row = _CELL.split(text[line : text.find("\n", start) if "\n" in text[start:] else len(text)])
-    if _CELL.search(text[start:end].strip().strip("|")) or TABLE_RULE.search(header):
+    before = text[line_start:start]
+    column = len(_CELL_BORDER.findall(before)) - before.lstrip(" >").startswith("|")
+    cells = _CELL_BORDER.split(header.strip().removeprefix("|"))
+    row = _CELL_BORDER.split(text[line_start:].split("\n", 1)[0])
+    if _CELL_BORDER.search(text[start:end].strip().strip("|")) or TABLE_RULE.search(header):
         return
     if 0 <= column < len(cells):
         yield cells[column]
-    first = next((cell for cell in row if cell.strip(" >")), "")
-    if column > 0 and denies_its_section(first):
-        yield first
+    first_cell = next((cell for cell in row if cell.strip(" >")), "")
+    if column > 0 and denies_its_section(first_cell):
+        yield first_cell
 
 
 def _denying_replies(text: str, blocks: Sequence[Block], index: int, end: int) -> Iterator[str]:
@@ -147,12 +149,12 @@ def _denying_replies(text: str, blocks: Sequence[Block], index: int, end: int) -
 
 def _is_shown(line: str, chunk: Chunk, released: Sequence[Claim]) -> bool:
     """Return whether only claims under the same line were released after the line itself."""
-    stripped = _strip_markup(line)
+    line_words = _strip_markup(line)
     for claim in reversed(released):
-        if stripped and stripped in _strip_markup(claim.text):
+        if line_words and line_words in _strip_markup(claim.text):
             return True
-        citations = [one for one in claim.citations if one.chunk_id == chunk.id]
-        if not any(line in _denying_lines(chunk, one.start, one.end) for one in citations):
+        citations = [c for c in claim.citations if c.chunk_id == chunk.id]
+        if not any(line in _denying_lines(chunk, c.start, c.end) for c in citations):
             return False
     return False
 
@@ -188,8 +190,7 @@ def has_same_referent(claim: Claim, previous: Claim, chunks: dict[str, Chunk]) -
     The previous claim must cite one of the antecedents in the book, or share its terms.
     """
     return any(
-        _matches_antecedents(previous, chunks[one.chunk_id], one.start, one.end)
-        for one in claim.citations
+        _matches_antecedents(previous, chunks[c.chunk_id], c.start, c.end) for c in claim.citations
     )
 
 
@@ -212,8 +213,8 @@ def _matches_antecedents(previous: Claim, chunk: Chunk, start: int, end: int) ->
 def _antecedents(text: str, start: int, end: int) -> list[Span]:
     """Return the sentences from the antecedent of a quote to the quote itself."""
     spans = split_spans(text)
-    quoted = [index for index, span in enumerate(spans) if span.start < end and start < span.end]
-    first = quoted[0] if quoted else 0
-    while first > 0 and is_anaphoric(spans[first].of(text)):
-        first -= 1
-    return list(spans[first : quoted[-1] + 1]) if quoted else []
+    cited = [n for n, span in enumerate(spans) if span.start < end and start < span.end]
+    index = cited[0] if cited else 0
+    while index > 0 and is_anaphoric(spans[index].of(text)):
+        index -= 1
+    return list(spans[index : cited[-1] + 1]) if cited else []

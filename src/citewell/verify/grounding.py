@@ -82,10 +82,10 @@ def _renders_equal(
     piece: Piece, citations: Sequence[Citation], hits: Sequence[Hit], kind: Kind
 ) -> bool:
     rendered = "\n".join(
-        f"**{one.quote}**"
-        if one.of == "heading"
-        else render_quote(hits[one.number - 1].chunk.text, one.start, one.end, kind)
-        for one in citations
+        f"**{c.quote}**"
+        if c.of == "heading"
+        else render_quote(hits[c.number - 1].chunk.text, c.start, c.end, kind)
+        for c in citations
     )
     if kind == "code":
         # Without the fence, which the rendering may change.
@@ -107,9 +107,9 @@ def _judge_without_denied(
         if claim.verdict not in PROVEN_VERDICTS:
             break
         newly_denied = [
-            (one.chunk_id, one.start, one.end)
-            for one in claim.citations
-            if is_under_denial(chunks[one.chunk_id], one.start, one.end, released)
+            (c.chunk_id, c.start, c.end)
+            for c in claim.citations
+            if is_under_denial(chunks[c.chunk_id], c.start, c.end, released)
         ]
         if not newly_denied:
             return claim
@@ -124,7 +124,7 @@ def _restore_fence(claim: Claim, piece: Piece, hits: Sequence[Hit]) -> Claim:
     if piece.kind != "code" or claim.verdict not in PROVEN_VERDICTS:
         return claim
     texts = {hit.chunk.id: hit.chunk.text for hit in hits}
-    infos = (code_block_info(texts[one.chunk_id], one.start) for one in claim.citations)
+    infos = (code_block_info(texts[c.chunk_id], c.start) for c in claim.citations)
     return replace(claim, text=with_fence(claim.text, next(filter(None, infos), "")))
 
 
@@ -140,8 +140,8 @@ def _require_same_referent(
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
     numbers = {hit.chunk.id: number for number, hit in enumerate(hits, start=1)}
     # The same words may occur in several passages: prefer those of the previous claim.
-    nearby = tuple(numbers[one.chunk_id] for one in previous.citations if one.chunk_id in numbers)
-    retry = replace(piece, cited=nearby + piece.cited)
+    preferred = tuple(numbers[c.chunk_id] for c in previous.citations if c.chunk_id in numbers)
+    retry = replace(piece, cited=preferred + piece.cited)
     for candidate in (claim, _judge(retry, hits, judge, link)):
         proven = candidate.verdict in PROVEN_VERDICTS
         if proven and has_same_referent(candidate, previous, chunks):

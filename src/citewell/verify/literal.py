@@ -9,7 +9,7 @@ from citewell.domain import Verdict
 from citewell.text.plain_text import TABLE_RULE, strip_inline_markup
 from citewell.text.sentences import Span, split_spans
 
-_CELL = re.compile(r"(?<!\\)\|")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _table(text: str, lines: Sequence[Span]) -> Table:
 def _cells(row: str) -> tuple[str, ...]:
     inner = row.strip().removeprefix("|")
     inner = inner[:-1] if re.search(r"(?<!\\)\|\Z", inner) else inner
-    return tuple(strip_inline_markup(cell) for cell in _CELL.split(inner))
+    return tuple(strip_inline_markup(cell) for cell in _CELL_BORDER.split(inner))
 
 
 def _columns(names: Sequence[str], header: Sequence[str]) -> list[int] | None:
@@ -82,8 +82,8 @@ def _columns(names: Sequence[str], header: Sequence[str]) -> list[int] | None:
 def _find_row(
     row: Sequence[str], columns: Sequence[int], rows: Sequence[Sequence[str]]
 ) -> int | None:
-    for index, other in enumerate(rows):
-        cells = [other[column] if column < len(other) else "" for column in columns]
+    for index, book_row in enumerate(rows):
+        cells = [book_row[column] if column < len(book_row) else "" for column in columns]
         if list(row) == cells:
             return index
     return None
