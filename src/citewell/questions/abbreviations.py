@@ -26,8 +26,8 @@ def expand_abbreviations(question: str, vocabulary: Vocabulary) -> str | None:
     return expanded if expanded != question else None
 
 
-def _both_forms(form: str, other: str, match: re.Match[str]) -> str:
-    return f"{form or match[0]} ({other})"
+def _both_forms(kept: str, added: str, match: re.Match[str]) -> str:
+    return f"{kept or match[0]} ({added})"
 
 
 @lru_cache(maxsize=256)
@@ -35,9 +35,9 @@ def without_expansions(question: str) -> tuple[str, tuple[str, ...]]:
     """Undo `expand_abbreviations`; return the question, and the forms that it used."""
     forms = []
     for short, long in list(abbreviations_in(question)):
-        for form, other in ((short, long), (long, short)):
-            if f"{form} ({other})" in question:
-                question = question.replace(f"{form} ({other})", form)
+        for form, added in ((short, long), (long, short)):
+            if f"{form} ({added})" in question:
+                question = question.replace(f"{form} ({added})", form)
                 forms.append(form)
     return question, tuple(forms)
 
@@ -48,15 +48,15 @@ def _short_form_pattern(short: str, question: str) -> re.Pattern[str] | None:
     if exact.search(question):
         return exact
     lower = short.lower()
-    loose = re.compile(_WHOLE_WORD.format(re.escape(lower)))
-    if lower in STOPWORDS or is_english(lower) or not loose.search(question):
+    lowercase = re.compile(_WHOLE_WORD.format(re.escape(lower)))
+    if lower in STOPWORDS or is_english(lower) or not lowercase.search(question):
         return None
-    return loose
+    return lowercase
 
 
 def _long_form_pattern(long: str, question: str) -> re.Pattern[str] | None:
-    loose = re.compile(_WHOLE_WORD.format(re.escape(long)), re.I)
-    return loose if loose.search(question) else None
+    pattern = re.compile(_WHOLE_WORD.format(re.escape(long)), re.I)
+    return pattern if pattern.search(question) else None
 
 
 def _lowercase_initial(long: str) -> str:

@@ -13,17 +13,17 @@ from citewell.text.terms import STOPWORDS, TermStatistics, stem, terms
 from citewell.text.vocabulary import Vocabulary, is_english
 
 COMMON_TERM_SHARE = 0.02
-"""Words in this share of the passages belong to the language of the book."""
+"""Words in more than this share of the passages belong to the language of the book."""
 MIN_FUNCTION_WORDS = 2
-"""Function words that identify a language in Latin script."""
+"""How many function words identify a language in Latin script."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NOT_LATIN = "\u0370-\u1fff\u3040-\uffff"
-_NEVER = "(?!)"
-_TOPICS = {
+_NO_MATCH = "(?!)"
+_TOPIC_PATTERNS = {
     "<any>": r"(?P<topic>[^?¿？؟।]+?)",
     "<english>": r"(?P<topic>[A-Za-z0-9][A-Za-z0-9 _./+-]*?)",
 }
-_END = r"\s*[?？؟।.]*\s*"
+_QUESTION_END = r"\s*[?？؟।.]*\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ class Language:
 @cache
 def _languages() -> tuple[Language, ...]:
     table = tomllib.loads(files("citewell.questions").joinpath("languages.toml").read_text("utf-8"))
-    return tuple(_language(one) for one in table["language"])
+    return tuple(_language(entry) for entry in table["language"])
 
 
-def _language(one: dict[str, str]) -> Language:
-    letters = one.get("letters")
-    definition_question = one.get("defines", _NEVER)
-    for placeholder, topic in _TOPICS.items():
+def _language(entry: dict[str, str]) -> Language:
+    letters = entry.get("letters")
+    definition_question = entry.get("defines", _NO_MATCH)
+    for placeholder, topic in _TOPIC_PATTERNS.items():
         definition_question = definition_question.replace(placeholder, topic)
     return Language(
-        name=one["name"],
-        notice=one.get("notice", ""),
-        words=frozenset(one.get("words", "").split()),
-        # A single letter may be a symbol.
-        letters=re.compile(rf"[{letters}]\w*[{_NOT_LATIN}]" if letters else _NEVER),
-        definition_question=re.compile(f"{definition_question}{_END}", re.I),
+        name=entry["name"],
+        notice=entry.get("notice", ""),
+        words=frozenset(entry.get("words", "").split()),
+        # At least two letters, since a single one may be a symbol.
+        letters=re.compile(rf"[{letters}]\w*[{_NOT_LATIN}]" if letters else _NO_MATCH),
+        definition_question=re.compile(f"{definition_question}{_QUESTION_END}", re.I),
     )
 
 
@@ -70,7 +70,7 @@ def foreign_language(question: str, statistics: TermStatistics) -> Language | No
         if language.letters.search(question) and not english:
             foreign = [word for word in words if not word.isascii()]
             return None if _are_book_words(foreign, statistics) else language
-    best = max(_languages(), key=lambda one: sum(word in one.words for word in words))
+    best = max(_languages(), key=lambda language: sum(word in language.words for word in words))
     function_words = [word for word in words if word in best.words]
     required = 1 if best.definition_question.fullmatch(question.strip()) else MIN_FUNCTION_WORDS
     unambiguous = [word for word in function_words if word not in STOPWORDS]
@@ -86,8 +86,8 @@ def foreign_language(question: str, statistics: TermStatistics) -> Language | No
 def _are_book_words(words: list[str], statistics: TermStatistics) -> bool:
     """Return whether the book uses these words, so that it is not only in English."""
     common = COMMON_TERM_SHARE * statistics.documents
-    used = sum(statistics.frequency.get(stem(word), 0) > common for word in words)
-    return 2 * used > len(words)
+    common_words = sum(statistics.frequency.get(stem(word), 0) > common for word in words)
+    return 2 * common_words > len(words)
 
 
 def translate_definition_question(
@@ -112,12 +112,19 @@ def language_notice(language: Language) -> str:
     return f"{language.notice} {english}"
 
 
-SHORT, LONG = 6, 9
-"""Below the first length, a substituted letter is no typo, since many short words differ by one
-letter; from the second length on, a word may have two typos."""
+MIN_SUBSTITUTION_CHARS = 6
+"""In shorter words, a substituted letter is no typo, since many of them differ by one letter."""
+MIN_TWO_TYPO_CHARS = 9
 _SPELLED_WORD = re.compile(r"(?<![\w/.`@#-])[^\W\d_]{4,}(?![\w/`@(-]|\.\w)")
-_CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
-_SPELLINGS = (("iz", "is"), ("yz", "ys"), ("or", "our"), ("er", "re"), ("l", "ll"), ("og", "ogue"))
+_CODE_OR_QUOTATION = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
+_SPELLING_VARIANTS = (
+    ("iz", "is"),
+    ("yz", "ys"),
+    ("or", "our"),
+    ("er", "re"),
+    ("l", "ll"),
+    ("og", "ogue"),
+)
 """American and British variants."""
 
 
@@ -128,7 +135,7 @@ def correct_spelling(question: str, vocabulary: Vocabulary, statistics: TermStat
     """
     if not vocabulary.words:
         return question
-    quoted_spans = [match.span() for match in _CODE.finditer(question)]
+    quoted_spans = [match.span() for match in _CODE_OR_QUOTATION.finditer(question)]
 
     def correct(match: re.Match[str]) -> str:
         word = match[0]
@@ -151,62 +158,66 @@ def _find_spelling(word: str, vocabulary: Vocabulary, statistics: TermStatistics
     for variant in _variants(word):
         if variant in vocabulary.words:
             return variant
-    if _is_known(word, statistics) or is_english(word):
+    if _is_book_word(word, statistics) or is_english(word):
         return word
     return _closest_word(word, vocabulary.words) or word
 
 
-def _is_known(word: str, statistics: TermStatistics) -> bool:
+def _is_book_word(word: str, statistics: TermStatistics) -> bool:
     return any(term in statistics.frequency for term in terms(word))
 
 
 def _variants(word: str) -> Iterator[str]:
-    for one, other in _SPELLINGS:
-        for found in re.finditer(f"(?<=..){one}", word):
-            yield word[: found.start()] + other + word[found.end() :]
-        for found in re.finditer(f"(?<=..){other}", word):
-            yield word[: found.start()] + one + word[found.end() :]
+    for american, british in _SPELLING_VARIANTS:
+        for match in re.finditer(f"(?<=..){american}", word):
+            yield word[: match.start()] + british + word[match.end() :]
+        for match in re.finditer(f"(?<=..){british}", word):
+            yield word[: match.start()] + american + word[match.end() :]
 
 
-def _closest_word(word: str, known: Mapping[str, int]) -> str | None:
+def _closest_word(word: str, book_words: Mapping[str, int]) -> str | None:
     """Return the closest word of the book, of equal ones the most frequent."""
-    max_distance = 2 if len(word) >= LONG else 1
+    max_distance = 2 if len(word) >= MIN_TWO_TYPO_CHARS else 1
     best: tuple[int, int, str] | None = None
-    for other, count in (*known.items(), *((stopword, 0) for stopword in STOPWORDS)):
+    for candidate, count in (*book_words.items(), *((stopword, 0) for stopword in STOPWORDS)):
         # Typos in the first letter are rare, and names often differ in it.
         if (
-            other[0] != word[0]
-            or abs(len(other) - len(word)) > max_distance
-            or len(other) < len("what")
+            candidate[0] != word[0]
+            or abs(len(candidate) - len(word)) > max_distance
+            or len(candidate) < len("what")
         ):
             continue
-        distance = edit_distance(word, other, max_distance)
-        if distance > max_distance or (len(word) < SHORT and _is_substitution(word, other)):
+        distance = edit_distance(word, candidate, max_distance)
+        if distance > max_distance or (
+            len(word) < MIN_SUBSTITUTION_CHARS and _is_substitution(word, candidate)
+        ):
             continue
-        if best is None or (distance, -count, other) < best:
-            best = (distance, -count, other)
+        if best is None or (distance, -count, candidate) < best:
+            best = (distance, -count, candidate)
     return best[2] if best else None
 
 
-def _is_substitution(word: str, other: str) -> bool:
-    return len(word) == len(other) and sorted(word) != sorted(other)
+def _is_substitution(word: str, candidate: str) -> bool:
+    return len(word) == len(candidate) and sorted(word) != sorted(candidate)
 
 
-def edit_distance(one: str, other: str, maximum: int) -> int:
+def edit_distance(first: str, second: str, maximum: int) -> int:
     """Return the optimal string alignment distance; `maximum` + 1 if it is larger."""
-    before_last: list[int] = []
-    last = list(range(len(other) + 1))
-    for i, left in enumerate(one, start=1):
+    row_before: list[int] = []
+    previous_row = list(range(len(second) + 1))
+    for i, char_1 in enumerate(first, start=1):
         row = [i]
-        for j, right in enumerate(other, start=1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
-                cost = min(cost, before_last[j - 2] + 1)
+        for j, char_2 in enumerate(second, start=1):
+            cost = min(
+                previous_row[j] + 1, row[j - 1] + 1, previous_row[j - 1] + (char_1 != char_2)
+            )
+            if i > 1 and j > 1 and char_1 == second[j - 2] and first[i - 2] == char_2:
+                cost = min(cost, row_before[j - 2] + 1)
             row.append(cost)
         if min(row) > maximum:
             return maximum + 1
-        before_last, last = last, row
-    return min(last[-1], maximum + 1)
+        row_before, previous_row = previous_row, row
+    return min(previous_row[-1], maximum + 1)
 
 
 SmallTalkKind = Literal[
@@ -221,35 +232,35 @@ SmallTalkKind = Literal[
     "nothing",
 ]
 
-_BREAK = re.compile(r"[^\w\s']+|\s+(?:and|but)\s+|\n")
+_PHRASE_BREAK = re.compile(r"[^\w\s']+|\s+(?:and|but)\s+|\n")
 _CONTRACTIONS = (("’", "'"), ("'s", " is"), ("'re", " are"), ("'m", " am"), ("'", ""))
-_MAX_WORDS = 12
+_MAX_PHRASE_WORDS = 12
 """Longer phrases are no small talk."""
 
 
 def small_talk(text: str) -> SmallTalkKind | None:
     """Return the kind of small talk; `None` if any part may be a question."""
     lowered = text.lower()
-    for short, long in _CONTRACTIONS:
-        lowered = lowered.replace(short, long)
-    parts = [words for part in _BREAK.split(lowered) if (words := part.split())]
+    for contraction, expansion in _CONTRACTIONS:
+        lowered = lowered.replace(contraction, expansion)
+    parts = [words for part in _PHRASE_BREAK.split(lowered) if (words := part.split())]
     if not parts:
         return "nothing"
     kinds: set[SmallTalkKind] = set()
     for words in parts:
-        part_kinds = _kinds(words)
+        part_kinds = _phrase_kinds(words)
         if not part_kinds:
             return None
         kinds |= part_kinds
-    return next(kind for kind in _phrases() if kind in kinds)
+    return next(kind for kind in _small_talk_patterns() if kind in kinds)
 
 
-def _kinds(words: list[str]) -> set[SmallTalkKind]:
+def _phrase_kinds(words: list[str]) -> set[SmallTalkKind]:
     """Return the kinds of the phrases in the words; nothing if some words belong to no phrase.
 
     Phrases can follow each other without a comma: “ok thanks bye”.
     """
-    if len(words) > _MAX_WORDS:
+    if len(words) > _MAX_PHRASE_WORDS:
         return set()
     reached: list[set[SmallTalkKind] | None] = [set(), *([None] * len(words))]
     for end in range(1, len(words) + 1):
@@ -263,11 +274,14 @@ def _kinds(words: list[str]) -> set[SmallTalkKind]:
 
 
 def _phrase_kind(phrase: str) -> SmallTalkKind | None:
-    return next((kind for kind, known in _phrases().items() if known.fullmatch(phrase)), None)
+    return next(
+        (kind for kind, pattern in _small_talk_patterns().items() if pattern.fullmatch(phrase)),
+        None,
+    )
 
 
 @cache
-def _phrases() -> dict[SmallTalkKind, re.Pattern[str]]:
+def _small_talk_patterns() -> dict[SmallTalkKind, re.Pattern[str]]:
     """Load the phrases by kind, in the order of the file."""
     lines: dict[str, list[str]] = {}
     heading = ""
@@ -291,7 +305,7 @@ def _phrases() -> dict[SmallTalkKind, re.Pattern[str]]:
 
 
 def _fill_placeholders(line: str, words: dict[str, str]) -> str:
-    return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], line)
+    return re.sub(r"\{([a-z]+)\}", lambda match: words[match[1]], line)
 
 
 @dataclass(frozen=True, slots=True)

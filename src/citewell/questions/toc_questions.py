@@ -63,14 +63,14 @@ _COURTESY = re.compile(
     r"|(?:tell|show|give) me (?=what|which|how|in which|the|a\b|all))+",
     re.I,
 )
-_BOOK = r"(?: (?:of|in|from|for) (?P<book>.+))?"
-_UNITS = r"(?P<unit>chapters?|parts?)"
+_OF_BOOK = r"(?: (?:of|in|from|for) (?P<book>.+))?"
+_CHAPTERS = r"(?P<unit>chapters?|parts?)"
 _UNIT = "(?:chapter|section|part|page)"
 _WHAT_IS = "(?:what is|what's)"
-_TREATS = (
+_COVER_VERBS = (
     "cover|contain|discuss|treat|deal with|talk about|include|explain|teach|describe|introduce"
 )
-_TREATED = (
+_COVER_PARTICIPLES = (
     "covered|contained|discussed|treated|dealt with|included|explained|taught|described"
     "|introduced|defined|presented"
 )
@@ -80,24 +80,24 @@ def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, re.I) for pattern in patterns)
 
 
-_LISTS = _patterns(
+_LIST_QUESTIONS = _patterns(
     r"(?:(?:list|name|enumerate|show|print|what are|which are) )?(?:all )?(?:of )?(?:the |its )?"
-    rf"(?:(?:titles|names) of (?:all )?(?:the )?)?{_UNITS}(?: titles| names)?{_BOOK}",
-    rf"(?:what|which) {_UNITS} (?:are there|(?:does|has) (?P<book>.+?) (?:have|contain))",
-    rf"(?:what|which) {_UNITS} are (?:there )?(?:in|part of) (?P<book>.+)",
+    rf"(?:(?:titles|names) of (?:all )?(?:the )?)?{_CHAPTERS}(?: titles| names)?{_OF_BOOK}",
+    rf"(?:what|which) {_CHAPTERS} (?:are there|(?:does|has) (?P<book>.+?) (?:have|contain))",
+    rf"(?:what|which) {_CHAPTERS} are (?:there )?(?:in|part of) (?P<book>.+)",
     rf"(?:(?:{_WHAT_IS}|show|print|display) )?(?:the |its |a )?(?:full |complete )?"
-    rf"(?:table of contents|toc|list of (?:all )?(?:the )?(?P<unit>chapters)){_BOOK}",
+    rf"(?:table of contents|toc|list of (?:all )?(?:the )?(?P<unit>chapters)){_OF_BOOK}",
     r"how is (?P<book>(?:the|this) book) (?:organi[sz]ed|structured|divided|laid out)",
 )
-_COUNTS = _patterns(
-    rf"how many {_UNITS}(?: are there| are)?{_BOOK}",
-    rf"how many {_UNITS} (?:does|has) (?P<book>.+?)(?: (?:have|contain|got))?",
-    rf"(?:{_WHAT_IS} )?the number of {_UNITS}{_BOOK}",
+_COUNT_QUESTIONS = _patterns(
+    rf"how many {_CHAPTERS}(?: are there| are)?{_OF_BOOK}",
+    rf"how many {_CHAPTERS} (?:does|has) (?P<book>.+?)(?: (?:have|contain|got))?",
+    rf"(?:{_WHAT_IS} )?the number of {_CHAPTERS}{_OF_BOOK}",
 )
-_COVERS = _patterns(
-    rf"what (?:topics |subjects )?(?:does|do|will) (?P<place>.+?) (?:{_TREATS})",
+_COVERAGE_QUESTIONS = _patterns(
+    rf"what (?:topics |subjects )?(?:does|do|will) (?P<place>.+?) (?:{_COVER_VERBS})",
     rf"{_WHAT_IS} (?P<place>.+?)(?: all)? about",
-    rf"{_WHAT_IS}(?: being)? (?:{_TREATED}) in (?P<place>.+)",
+    rf"{_WHAT_IS}(?: being)? (?:{_COVER_PARTICIPLES}) in (?P<place>.+)",
     rf"{_WHAT_IS} (?:in|inside) (?P<place>.+)",
     rf"{_WHAT_IS} (?:the )?(?:title|name|contents?|topic|subject) of (?P<place>.+)",
     rf"{_WHAT_IS} (?P<place>.+?)(?: called| titled)?",
@@ -107,21 +107,21 @@ _COVERS = _patterns(
     r"(?:what|which|how many) (?:sub)?sections are (?:there )?in (?P<place>.+)",
     r"(?:show |give )?(?:an |the )?(?:outline|contents|table of contents) of (?P<place>.+)",
 )
-_ADJACENT = _patterns(
+_ADJACENT_QUESTIONS = _patterns(
     rf"(?:what|which {_UNIT}) (?:comes?|follows?|stands?|goes)"
     r"(?: next| directly| right| immediately| just)? (?P<side>after|before) (?P<place>.+)",
     rf"which {_UNIT} is (?P<side>after|before) (?P<place>.+)",
     rf"(?:what|which {_UNIT}) (?P<side>follows|precedes) (?P<place>.+)",
     rf"{_WHAT_IS} the (?P<side>next|previous) {_UNIT} (?:after|before) (?P<place>.+)",
 )
-_WHERE = _patterns(
-    rf"(?:in )?(?:which|what) {_UNIT} (?:is|are) (?P<topic>.+?) (?:{_TREATED})(?: in)?",
+_LOCATION_QUESTIONS = _patterns(
+    rf"(?:in )?(?:which|what) {_UNIT} (?:is|are) (?P<topic>.+?) (?:{_COVER_PARTICIPLES})(?: in)?",
     rf"(?:which|what) {_UNIT} (?:explains|describes|covers|discusses|introduces|treats|defines"
     r"|presents|is about|is on|deals with) (?P<topic>.+)",
-    rf"where (?:in (?:the|this) book )?(?:is|are) (?P<topic>.+?) (?:{_TREATED})"
+    rf"where (?:in (?:the|this) book )?(?:is|are) (?P<topic>.+?) (?:{_COVER_PARTICIPLES})"
     r"(?: in (?:the|this) book)?",
 )
-_SUMMARIES = _patterns(
+_SUMMARY_REQUESTS = _patterns(
     r"(?:(?:can|could) you )?(?:please )?(?:summari[sz]e|sum up|recap) (?P<place>.+)",
     r"(?:give|write|show)(?: me)? (?:an?|the) (?:\w+ )?summary of (?P<place>.+)",
 )
@@ -132,7 +132,7 @@ _UNIT_FIRST = re.compile(
 _UNIT_LAST = re.compile(rf"(?:the )?(?P<name>.+?) {_UNIT}", re.I)
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _CARDINALS = "one two three four five six seven eight nine ten eleven twelve"
-_NUMBERED = re.compile(
+_HAS_NUMBER = re.compile(
     rf"\b(?:\d+|{'|'.join((_ORDINALS + ' ' + _CARDINALS).split())}|last)\b", re.I
 )
 _NUMBER_WORDS = {
@@ -158,7 +158,7 @@ def parse_toc_question(text: str, book: str, contents: Contents) -> TocQuestion 
 
 def section_to_summarize(text: str, contents: Contents) -> TocEntry | None:
     """Return the chapter or section that a reader wants summarized; `None` if in doubt."""
-    for pattern in _SUMMARIES:
+    for pattern in _SUMMARY_REQUESTS:
         if match := pattern.fullmatch(text.rstrip(" ?.!")):
             entries = _resolve_section(match["place"], contents) or _find_by_name(
                 match["place"], contents
@@ -168,7 +168,7 @@ def section_to_summarize(text: str, contents: Contents) -> TocEntry | None:
 
 
 def _parse_list_question(question: str, book: str, contents: Contents) -> ListQuestion | None:
-    for patterns, count_only in ((_COUNTS, True), (_LISTS, False)):
+    for patterns, count_only in ((_COUNT_QUESTIONS, True), (_LIST_QUESTIONS, False)):
         for pattern in patterns:
             match = pattern.fullmatch(question)
             if not match or not _is_this_book(match.groupdict().get("book"), book):
@@ -183,8 +183,8 @@ def _parse_list_question(question: str, book: str, contents: Contents) -> ListQu
     return None
 
 
-def _is_this_book(named: str | None, book: str) -> bool:
-    name = {word.casefold() for word in words(named or "book")}
+def _is_this_book(mention: str | None, book: str) -> bool:
+    name = {word.casefold() for word in words(mention or "book")}
     title_words = name - {"the", "this", "whole", "entire", "book"}
     title = {word.casefold() for word in words(book)}
     unambiguous = "book" in name or 2 * len(title_words) >= len(title)
@@ -194,19 +194,19 @@ def _is_this_book(named: str | None, book: str) -> bool:
 def _parse_section_question(
     question: str, contents: Contents
 ) -> CoverageQuestion | UnknownChapterQuestion | None:
-    for pattern in _COVERS:
+    for pattern in _COVERAGE_QUESTIONS:
         if match := pattern.fullmatch(question):
             name = match["place"]
             if isinstance(entries := _resolve_section(name, contents), int):
                 return UnknownChapterQuestion(entries)
             # What a section without subsections covers is a question about its text.
-            if entries and (_NUMBERED.search(name) or all(e.heading.children for e in entries)):
+            if entries and (_HAS_NUMBER.search(name) or all(e.heading.children for e in entries)):
                 return CoverageQuestion(entries)
     return None
 
 
 def _parse_adjacent_question(question: str, contents: Contents) -> AdjacentQuestion | None:
-    for pattern in _ADJACENT:
+    for pattern in _ADJACENT_QUESTIONS:
         if match := pattern.fullmatch(question):
             side: Literal["after", "before"] = (
                 "after" if match["side"].lower() in ("after", "follows", "next") else "before"
@@ -220,7 +220,7 @@ def _parse_adjacent_question(question: str, contents: Contents) -> AdjacentQuest
 
 
 def _parse_location_question(question: str, contents: Contents) -> LocationQuestion | None:
-    for pattern in _WHERE:
+    for pattern in _LOCATION_QUESTIONS:
         if match := pattern.fullmatch(question):
             entry = _find_by_topic(match["topic"], contents)
             return LocationQuestion(entry) if entry else None
@@ -233,15 +233,15 @@ def _resolve_section(name: str, contents: Contents) -> tuple[TocEntry, ...] | in
     Return the number if the book has numbered chapters, but none with it.
     """
     name = name.strip(" ,")
-    first, last = _UNIT_FIRST.fullmatch(name), _UNIT_LAST.fullmatch(name)
-    if first and (number := _number(first["name"])):
+    unit_first, unit_last = _UNIT_FIRST.fullmatch(name), _UNIT_LAST.fullmatch(name)
+    if unit_first and (number := _number(unit_first["name"])):
         return _chapter(number, name, contents)
-    if last and (number := _number(last["name"])):
+    if unit_last and (number := _number(unit_last["name"])):
         return _chapter(number, name, contents)
-    if last and last["name"].lower() == "last" and "chapter" in name.lower():
+    if unit_last and unit_last["name"].lower() == "last" and "chapter" in name.lower():
         chapters = [entry for entry in toc_entries(contents) if entry.heading.number]
         return tuple(chapters[-1:])
-    for match in (first, last):
+    for match in (unit_first, unit_last):
         if match and (entries := _find_by_name(match["name"], contents)):
             return entries
     return ()
