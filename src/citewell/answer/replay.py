@@ -108,7 +108,7 @@ class Replay:
 @dataclass(frozen=True, slots=True)
 class _CurrentResult:
     hits: tuple[Hit, ...]
-    used: tuple[Hit, ...]
+    usable: tuple[Hit, ...]
     level: ConfidenceLevel
     selected_passage: SelectedPassage | None = None
 
@@ -121,17 +121,17 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
     """Search and verify again, and return the differences."""
     if receipt.searched:
         current = await _search(receipt, index, searcher)
-        lost = await asyncio.to_thread(
+        lost_quotes = await asyncio.to_thread(
             _find_lost_quotes, receipt, index, searcher, current.selected_passage
         )
-        opened = await asyncio.to_thread(_open_passages, receipt, index)
-        verdicts = _judge_claims(receipt, judge, [*current.used, *opened])
+        opened_hits = await asyncio.to_thread(_open_passages, receipt, index)
+        verdicts = _judge_claims(receipt, judge, [*current.usable, *opened_hits])
         answered = current.level != "insufficient" and _is_proven(receipt, verdicts)
         level = current.level if answered else "insufficient"
         changes = tuple(_passage_changes(receipt, current.hits))
     else:
-        lost = await asyncio.to_thread(_find_lost_quotes, receipt, index, searcher, None)
-        verdicts = _judge_titles(receipt, lost)
+        lost_quotes = await asyncio.to_thread(_find_lost_quotes, receipt, index, searcher, None)
+        verdicts = _judge_titles(receipt, lost_quotes)
         answered = _was_answered(receipt) and _has_current_title(receipt, verdicts)
         level = receipt.confidence.level if answered else "insufficient"
         changes = ()
@@ -141,7 +141,7 @@ async def replay(receipt: Receipt, index: Index, searcher: Searcher, judge: Judg
         revision_before=receipt.revision,
         revision_after=index.revision,
         passages=changes,
-        lost_quotes=lost,
+        lost_quotes=lost_quotes,
         verdicts=tuple(_verdict_changes((*receipt.claims, *receipt.withheld), verdicts)),
         level_before=receipt.confidence.level,
         level_after=level,
@@ -165,8 +165,8 @@ async def _search(receipt: Receipt, index: Index, searcher: Searcher) -> _Curren
     else:
         selected_passage = await locate_selection(question.selected_text, index, searcher.embedder)
         result = await score_selection(searcher, index, selected_passage.chunk, question.text)
-    used, confidence = apply_answerability_gate(result, question)
-    return _CurrentResult(result.hits, tuple(used), confidence.level, selected_passage)
+    usable, confidence = apply_answerability_gate(result, question)
+    return _CurrentResult(result.hits, tuple(usable), confidence.level, selected_passage)
 
 
 def _open_passages(receipt: Receipt, index: Index) -> list[Hit]:
@@ -244,9 +244,7 @@ def _judge_claims(receipt: Receipt, judge: Judge, evidence: Sequence[Hit]) -> Ve
 
 def _still_quoted(claim: Claim, evidence: Sequence[Hit]) -> bool:
     texts = {hit.chunk.id: hit.chunk.text for hit in evidence}
-    return all(
-        one.quote == texts.get(one.chunk_id, "")[one.start : one.end] for one in claim.citations
-    )
+    return all(c.quote == texts.get(c.chunk_id, "")[c.start : c.end] for c in claim.citations)
 
 
 def _quoted_spans(claim: Claim, numbers: Mapping[str, int]) -> tuple[QuotedSpan, ...]:
@@ -267,29 +265,29 @@ def _piece(text: str) -> Piece:
     return Piece("", text, (), kind)
 
 
-def _judge_titles(receipt: Receipt, lost: Sequence[LostQuote]) -> Verdicts:
-    broken = {quote.claim for quote in lost}
+def _judge_titles(receipt: Receipt, lost_quotes: Sequence[LostQuote]) -> Verdicts:
+    unproven_claims = {quote.claim for quote in lost_quotes}
     return {
-        claim.text: ("unsupported", 0.0) if claim.text in broken else ("supported", 1.0)
+        claim.text: ("unsupported", 0.0) if claim.text in unproven_claims else ("supported", 1.0)
         for claim in receipt.claims
         if claim.citations
     }
 
 
 def _has_current_title(receipt: Receipt, verdicts: Verdicts) -> bool:
-    """Return whether a heading it names still exists; small talk names none."""
-    kinds = [kind for kind, _ in verdicts.values()]
-    return receipt.status == "small_talk" or not kinds or "supported" in kinds
+    """Return whether a heading that the answer names still exists; small talk names none."""
+    current = [kind for kind, _ in verdicts.values()]
+    return receipt.status == "small_talk" or not current or "supported" in current
 
 
 def _verdict_changes(claims: Sequence[Claim], verdicts: Verdicts) -> Iterator[VerdictChange]:
     for claim in claims:
-        kind, probability = verdicts.get(claim.text, (claim.verdict, claim.probability))
-        if kind != claim.verdict:
+        verdict, probability = verdicts.get(claim.text, (claim.verdict, claim.probability))
+        if verdict != claim.verdict:
             yield VerdictChange(
                 claim=claim.text,
                 before=claim.verdict,
-                after=kind,
+                after=verdict,
                 probability_before=claim.probability,
                 probability_after=probability,
             )
@@ -310,9 +308,9 @@ def _is_proven(receipt: Receipt, verdicts: Verdicts) -> bool:
 def _passed_gate(receipt: Receipt) -> bool:
     """Return whether the passages passed the gate, so that the model or the judge refused."""
     similarities = (passage.similarity for passage in receipt.passages if passage.searched)
-    used = [similarity for similarity in similarities if similarity >= receipt.threshold]
+    usable = [similarity for similarity in similarities if similarity >= receipt.threshold]
     top_k = 1 if receipt.selection else receipt.top_k
-    level = confidence_level(fmean(used) if used else 0.0, len(used), top_k)
+    level = confidence_level(fmean(usable) if usable else 0.0, len(usable), top_k)
     answerable = receipt.confidence.answerability >= receipt.min_answerability
     return answerable and level != "insufficient"
 
@@ -381,7 +379,7 @@ class ReceiptService:
         """Return the record of an answer.
 
         Raises:
-            UnknownAnswer: it does not exist, or its conversation was deleted.
+            UnknownAnswer: the answer does not exist, or its conversation was deleted.
         """
         message = await self._threads.answer(answer_id, owner=owner)
         if message is None:
@@ -396,7 +394,7 @@ class ReceiptService:
         """Search and verify again for an answer, against the current book.
 
         Raises:
-            UnknownAnswer: it does not exist, or its conversation was deleted.
+            UnknownAnswer: the answer does not exist, or its conversation was deleted.
             UnknownBook: its book no longer exists.
         """
         receipt = await self.read(answer_id, owner=owner)

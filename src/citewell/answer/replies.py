@@ -46,7 +46,8 @@ def answer_from_toc(question: TocQuestion, contents: Contents) -> list[Statement
             return [line for entry in entries for line in _describe_sections(entry)]
         case UnknownChapterQuestion(number):
             chapters = _chapters(contents)
-            return [_span(f"The book has no chapter {number}; it has", chapters, "chapter", ".")]
+            lead = f"The book has no chapter {number}; it has"
+            return [_describe_range(lead, chapters, "chapter", ".")]
         case AdjacentQuestion(entries, side):
             return [_describe_neighbour(entry, side) for entry in entries]
         case LocationQuestion(entry):
@@ -61,33 +62,33 @@ def _chapters(contents: Contents) -> list[Heading]:
 def _list_chapters(contents: Contents, *, count_only: bool) -> Iterator[Statement]:
     chapters = _chapters(contents)
     if count_only:
-        yield _span("The book has", chapters, "chapter", ".")
+        yield _describe_range("The book has", chapters, "chapter", ".")
         return
-    shown = pages_of(contents)[:MAX_LINES]
-    cut = (
+    listed_pages = pages_of(contents)[:MAX_LINES]
+    line_end = (
         f"; the first {MAX_LINES} lines of its contents:"
         if len(pages_of(contents)) > MAX_LINES
         else ":"
     )
-    yield _span("The book has", chapters, "chapter", cut)
+    yield _describe_range("The book has", chapters, "chapter", line_end)
     in_part = False
     for heading in contents.headings:
-        pages = [page for page in heading.children or () if page in shown]
+        pages = [page for page in heading.children or () if page in listed_pages]
         if heading.kind == "part" and pages:
             yield Statement(heading.title, (heading,), "\n\n")
-            yield from _lines(pages)
+            yield from _list_lines(pages)
             in_part = True
-        elif heading in shown:
-            (line,) = _lines([heading])
+        elif heading in listed_pages:
+            (line,) = _list_lines([heading])
             yield line if not in_part else Statement(line.text, line.headings, f"\n{line.lead}")
             in_part = False
 
 
 def _list_parts(contents: Contents, *, count_only: bool) -> Iterator[Statement]:
     parts = [heading for heading in contents.headings if heading.kind == "part"]
-    yield _span("The book has", parts, "part", "." if count_only else ":")
+    yield _describe_range("The book has", parts, "part", "." if count_only else ":")
     if not count_only:
-        yield from _lines(parts[:MAX_LINES])
+        yield from _list_lines(parts[:MAX_LINES])
 
 
 def _describe_sections(entry: TocEntry) -> Iterator[Statement]:
@@ -102,18 +103,17 @@ def _describe_sections(entry: TocEntry) -> Iterator[Statement]:
         yield Statement(f"{name} {verb} no {unit}s of its own.", (heading,))
         return
     count = f"{len(children)} {unit}{'s' if len(children) > 1 else ''}"
-    cut = "" if len(children) <= MAX_LINES else f", of which the first {MAX_LINES} are"
-    yield Statement(f"{name} {verb} {count}{cut}:", (heading,))
-    yield from _lines(children[:MAX_LINES])
+    limit_note = "" if len(children) <= MAX_LINES else f", of which the first {MAX_LINES} are"
+    yield Statement(f"{name} {verb} {count}{limit_note}:", (heading,))
+    yield from _list_lines(children[:MAX_LINES])
 
 
 def _describe_neighbour(entry: TocEntry, side: str) -> Statement:
     heading = entry.heading
-    other = entry.next if side == "after" else entry.previous
-    if other:
-        return Statement(
-            f"{side.capitalize()} “{heading.title}” comes “{other.title}”.", (heading, other)
-        )
+    neighbour = entry.next if side == "after" else entry.previous
+    if neighbour:
+        text = f"{side.capitalize()} “{heading.title}” comes “{neighbour.title}”."
+        return Statement(text, (heading, neighbour))
     edge = "last" if side == "after" else "first"
     if heading.kind == "section" and entry.ancestors:
         parent = entry.ancestors[-1]
@@ -135,7 +135,7 @@ def _describe_location(entry: TocEntry) -> Statement:
     )
 
 
-def _span(lead: str, headings: Sequence[Heading], unit: str, end: str) -> Statement:
+def _describe_range(lead: str, headings: Sequence[Heading], unit: str, end: str) -> Statement:
     if len(headings) == 1:
         return Statement(f"{lead} one {unit}, “{headings[0].title}”{end}", (headings[0],))
     first, last = headings[0], headings[-1]
@@ -143,7 +143,7 @@ def _span(lead: str, headings: Sequence[Heading], unit: str, end: str) -> Statem
     return Statement(count, (first, last))
 
 
-def _lines(headings: Sequence[Heading]) -> Iterator[Statement]:
+def _list_lines(headings: Sequence[Heading]) -> Iterator[Statement]:
     for index, heading in enumerate(headings):
         bullet = f"{heading.number}. " if heading.number else "- "
         newline = "\n\n" if index == 0 else "\n"
@@ -176,11 +176,11 @@ _KINDS_WITH_SUGGESTIONS = ("greeting", "identity", "abilities", "nothing", "insu
 
 
 def reply_to_small_talk(kind: SmallTalkKind, title: str, contents: Contents) -> list[Statement]:
-    """Return a friendly reply, for some kinds with chapters to start with."""
+    """Return a friendly reply; some kinds of small talk get chapters to start with."""
     reply = [Statement(_SMALL_TALK_REPLIES[kind].format(title=title), ())]
     chapters = suggest_chapters(contents) if kind in _KINDS_WITH_SUGGESTIONS else []
     # Titles are untrusted: one may contain an injected instruction.
-    chapters = [one for one in chapters if not is_injected_instruction(one.title)]
+    chapters = [chapter for chapter in chapters if not is_injected_instruction(chapter.title)]
     return [*reply, _suggest(chapters)] if chapters else reply
 
 
@@ -250,7 +250,7 @@ def is_off_subject(nearest: Sequence[Hit], answerability: float) -> bool:
     return answerability < OFF_SUBJECT_ANSWERABILITY and best < OFF_SUBJECT_SIMILARITY
 
 
-def not_found_reply(question: str, known: Container[str], *, filtered: bool = False) -> str:
+def not_found_reply(question: str, book_terms: Container[str], *, filtered: bool = False) -> str:
     """Return a refusal that names the terms of the question that the book never mentions.
 
     `known` are the terms of the book. With a filter, no terms are named, since the part of the
@@ -258,18 +258,18 @@ def not_found_reply(question: str, known: Container[str], *, filtered: bool = Fa
     """
     if filtered:
         return "I couldn't find that in the part of the book you chose."
-    missing = [f"“{quote_question(one)}”" for one in unmentioned(question, known)][
+    missing = [f"“{quote_question(phrase)}”" for phrase in unmentioned(question, book_terms)][
         :MAX_MISSING_TERMS
     ]
     return f"{NOT_FOUND} It doesn't mention {' or '.join(missing)}." if missing else NOT_FOUND
 
 
-def unmentioned(question: str, known: Container[str]) -> list[str]:
+def unmentioned(question: str, book_terms: Container[str]) -> list[str]:
     """Return the words and phrases of a question's topic that the book never uses."""
     runs: list[list[str]] = [[]]
     for word in words(parse_question(question).topic or question):
         word_terms = terms(word)
-        if word_terms and not any(term in known for term in word_terms):
+        if word_terms and not any(term in book_terms for term in word_terms):
             runs[-1].append(word)
         elif runs[-1]:
             runs.append([])
@@ -297,9 +297,9 @@ def section_name(chunk: Chunk) -> str:
 def _truncate(text: str) -> str:
     if len(text) <= MAX_QUOTED_CHARS:
         return text
-    short = text[: MAX_QUOTED_CHARS - 1]
+    start = text[: MAX_QUOTED_CHARS - 1]
     # Do not cut inside inline code.
-    return (short[: short.rfind("`")].rstrip() if short.count("`") % 2 else short) + "…"
+    return (start[: start.rfind("`")].rstrip() if start.count("`") % 2 else start) + "…"
 
 
 _SUMMARY = re.compile(
@@ -340,13 +340,14 @@ def unsupported_reply(text: str, contents: Contents) -> UnsupportedReply | None:
 
 def _point_to_summary(entry: TocEntry) -> UnsupportedReply:
     # Direct children only: the summary of a chapter does not summarize its part.
-    summary = next((one for one in entry.heading.children if _is_summary(one)), None)
+    summary = next((child for child in entry.heading.children if _is_summary(child)), None)
     reply = "I quote the book rather than summarize it."
     if summary is None:
         return UnsupportedReply(
-            f"{reply} The section to read is {_path(entry.heading)}.", _chunk_ids(entry.heading)
+            f"{reply} The section to read is {_quote_path(entry.heading)}.",
+            _chunk_ids(entry.heading),
         )
-    path = _path(entry.heading, summary)
+    path = _quote_path(entry.heading, summary)
     return UnsupportedReply(f"{reply} Its own summary is {path}.", _chunk_ids(summary))
 
 
@@ -354,9 +355,9 @@ def _is_summary(heading: Heading) -> bool:
     return heading.kind == "section" and bool(_SUMMARY.fullmatch(heading.title))
 
 
-def _path(*headings: Heading) -> str:
-    return f"“{sanitize_markdown(' › '.join(one.title for one in headings))}”"
+def _quote_path(*headings: Heading) -> str:
+    return f"“{sanitize_markdown(' › '.join(heading.title for heading in headings))}”"
 
 
 def _chunk_ids(heading: Heading) -> tuple[str, ...]:
-    return tuple(chunk_id for one in heading.walk() for chunk_id in one.chunks)
+    return tuple(chunk_id for descendant in heading.walk() for chunk_id in descendant.chunks)

@@ -174,8 +174,8 @@ class WorkerLease:
             return self._is_file_unlocked(name)
         async with self._database.read_transaction() as connection:
             # Held until the end of this transaction only.
-            free = select(func.pg_try_advisory_xact_lock(_advisory_key(name)))
-            return bool((await connection.execute(free)).scalar())
+            try_lock = select(func.pg_try_advisory_xact_lock(_advisory_key(name)))
+            return bool((await connection.execute(try_lock)).scalar())
 
     def _is_file_unlocked(self, name: str) -> bool:
         path = self._path(name)

@@ -94,7 +94,7 @@ async def mark_unfinished(database: Database, lease: WorkerLease) -> int:
 def _by_policy(
     policies: RetentionPolicies,
 ) -> Iterator[tuple[ColumnElement[bool], RetentionPolicy]]:
-    named = {name: policy for name, policy in policies.items() if name != NATIVE_CONTRACT}
-    for name, policy in named.items():
+    with_own_routes = {name: policy for name, policy in policies.items() if name != NATIVE_CONTRACT}
+    for name, policy in with_own_routes.items():
         yield THREADS.c.contract == name, policy
-    yield THREADS.c.contract.not_in(named), policies[NATIVE_CONTRACT]
+    yield THREADS.c.contract.not_in(with_own_routes), policies[NATIVE_CONTRACT]

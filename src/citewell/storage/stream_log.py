@@ -91,16 +91,16 @@ class Batch:
     def without(self, streams: Set[str]) -> "Batch":
         """Return the batch without the changes to `streams`."""
         return Batch(
-            started=[one for one in self.started if one[0] not in streams],
-            frames=[one for one in self.frames if one[0] not in streams],
-            ended=[one for one in self.ended if one[0] not in streams],
-            alive=[one for one in self.alive if one not in streams],
+            started=[entry for entry in self.started if entry[0] not in streams],
+            frames=[entry for entry in self.frames if entry[0] not in streams],
+            ended=[entry for entry in self.ended if entry[0] not in streams],
+            alive=[stream_id for stream_id in self.alive if stream_id not in streams],
         )
 
     @property
     def streams(self) -> set[str]:
         """The ids of the streams that changed."""
-        changed = (one for one, _ in (*self.started, *self.frames, *self.ended))
+        changed = (stream_id for stream_id, _ in (*self.started, *self.frames, *self.ended))
         return {*changed, *self.alive}
 
     def __bool__(self) -> bool:
@@ -133,17 +133,17 @@ class StreamLog:
         now = time()
         async with self._database.write_transaction() as connection:
             if batch.started:
-                new = {"ended": "", "beats": 0, "reads": 0, "begun_at": now}
-                rows = [{"id": one, "owner": owner, **new} for one, owner in batch.started]
+                defaults = {"ended": "", "beats": 0, "reads": 0, "begun_at": now}
+                rows = [{"id": name, "owner": owner, **defaults} for name, owner in batch.started]
                 await connection.execute(insert(STREAMS), rows)
             if batch.frames:
                 rows = [
-                    {"stream_id": one, "number": f.number, "event": f.event, "data": f.data}
-                    for one, f in batch.frames
+                    {"stream_id": stream_id, "number": f.number, "event": f.event, "data": f.data}
+                    for stream_id, f in batch.frames
                 ]
                 await connection.execute(insert(FRAMES), rows)
-            for one, outcome in batch.ended:
-                query = update(STREAMS).where(STREAMS.c.id == one)
+            for stream_id, outcome in batch.ended:
+                query = update(STREAMS).where(STREAMS.c.id == stream_id)
                 await connection.execute(query.values(ended=outcome, ended_at=now))
             if batch.alive:
                 query = update(STREAMS).where(STREAMS.c.id.in_(batch.alive))
@@ -171,11 +171,11 @@ class StreamLog:
         async with self._database.write_transaction() as connection:
             await connection.execute(query.values(reads=STREAMS.c.reads + 1))
 
-    async def purge(self, *, ended: float, started: float) -> None:
-        """Delete streams that ended or started more than so many seconds ago."""
+    async def purge(self, *, after_end: float, after_start: float) -> None:
+        """Delete streams that ended, or started, more than so many seconds ago."""
         now = time()
         old = select(STREAMS.c.id).where(
-            or_(STREAMS.c.ended_at < now - ended, STREAMS.c.begun_at < now - started)
+            or_(STREAMS.c.ended_at < now - after_end, STREAMS.c.begun_at < now - after_start)
         )
         async with self._database.write_transaction() as connection:
             # A subquery, because databases limit the number of bound parameters.

@@ -69,17 +69,17 @@ def find_mentioned(text: str, questions: Sequence[AnsweredQuestion]) -> str | No
     The result, in the words of the questions, has at most 200 characters; `None` if there is none.
     """
     text_stems = _stem_list(text)
-    candidates = {
-        phrase: _stem_list(phrase) for one in questions for phrase in _phrases(one.question)
-    }
+    texts = (phrase for answered in questions for phrase in _phrases(answered.question))
+    candidates = {phrase: _stem_list(phrase) for phrase in texts}
     positions = {
         phrase: position
         for phrase, stems in candidates.items()
         if (position := _find(stems, text_stems)) is not None
     }
     phrases: dict[str, int] = {}
-    for phrase in sorted(positions, key=lambda one: (-len(candidates[one]), positions[one])):
-        if not any({*candidates[phrase]} & {*candidates[other]} for other in phrases):
+    # Longer phrases first, so that shorter ones that overlap them are left out.
+    for phrase in sorted(positions, key=lambda text: (-len(candidates[text]), positions[text])):
+        if not any({*candidates[phrase]} & {*candidates[longer]} for longer in phrases):
             phrases[phrase] = positions[phrase]
     headings = [
         heading
@@ -96,7 +96,8 @@ def _stem_list(text: str) -> list[str]:
 def _find(stems: Sequence[str], text: Sequence[str]) -> int | None:
     """Return the first position of the sequence `stems` in `text`, or `None`."""
     starts = range(len(text) - len(stems) + 1)
-    return next((at for at in starts if stems and text[at : at + len(stems)] == stems), None)
+    matches = (n for n in starts if stems and text[n : n + len(stems)] == stems)
+    return next(matches, None)
 
 
 def _truncate(phrases: list[str], headings: list[str]) -> str | None:
@@ -110,19 +111,19 @@ def _truncate(phrases: list[str], headings: list[str]) -> str | None:
 
 def _top_phrases(questions: Sequence[AnsweredQuestion], *, min_frequency: int) -> list[str]:
     phrases: dict[frozenset[str], _Phrase] = {}
-    for one in questions:
-        for text in _phrases(one.question):
+    for answered in questions:
+        for text in _phrases(answered.question):
             stems = frozenset(_stem_list(text))
             phrases.setdefault(stems, _Phrase(text, stems))
-    asked = [frozenset(_stem_list(one.question)) for one in questions]
+    stems_by_question = [frozenset(_stem_list(answered.question)) for answered in questions]
     for phrase in phrases.values():
-        phrase.frequency = sum(phrase.stems <= stems for stems in asked)
-    top: list[_Phrase] = []
-    for phrase in sorted(phrases.values(), key=lambda one: -one.weight):
-        new = not any(phrase.stems & other.stems for other in top)
-        if new and phrase.frequency >= min_frequency:
-            top.append(phrase)
-    return [phrase.text for phrase in top[:MAX_PHRASES]]
+        phrase.frequency = sum(phrase.stems <= stems for stems in stems_by_question)
+    chosen_phrases: list[_Phrase] = []
+    for phrase in sorted(phrases.values(), key=lambda phrase: -phrase.weight):
+        is_distinct = not any(phrase.stems & chosen.stems for chosen in chosen_phrases)
+        if is_distinct and phrase.frequency >= min_frequency:
+            chosen_phrases.append(phrase)
+    return [phrase.text for phrase in chosen_phrases[:MAX_PHRASES]]
 
 
 def _phrases(question: str) -> Iterator[str]:
@@ -149,7 +150,7 @@ def _most_cited(questions: Sequence[AnsweredQuestion], *, exclude: Sequence[str]
     excluded = {text.casefold() for text in exclude} | GENERIC_HEADINGS
     counts: dict[str, int] = {}
     for question in questions:
-        for heading in dict.fromkeys(" ".join(one.split()) for one in question.headings):
+        for heading in dict.fromkeys(" ".join(text.split()) for text in question.headings):
             if heading and heading.casefold() not in excluded:
                 counts[heading] = counts.get(heading, 0) + 1
     return sorted(counts, key=lambda heading: -counts[heading])[:MAX_HEADINGS]

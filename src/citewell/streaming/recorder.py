@@ -89,7 +89,7 @@ class Recorder:
             if now - self._last_purge >= PURGE_SECONDS:
                 self._last_purge = now
                 keep = self._options.keep_seconds
-                await self._log.purge(ended=keep, started=keep + self._options.max_seconds)
+                await self._log.purge(after_end=keep, after_start=keep + self._options.max_seconds)
         except (StoreMismatch, StoreUnavailable) as error:
             # Stop writing these streams: readers elsewhere could not detect the gap. Without
             # heartbeats they are told that the answer was interrupted.
