@@ -1,4 +1,4 @@
-"""Conversations: their messages, owners and retention policies."""
+"""Conversations, stored as threads: their messages, owners and retention policies."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from citewell.domain import AnswerState
 
 Role = Literal["user", "assistant"]
 ThreadState = Literal["active", "idle", "archived", "ended"]
-"""`idle` and `archived` threads can be continued; an `ended` one cannot."""
+"""An `idle` or `archived` conversation can be continued; an `ended` one cannot."""
 ReaderVerdict = Literal["up", "down"]
 FeedbackReason = Literal["wrong", "incomplete", "off_topic", "unclear", "other"]
 
@@ -122,12 +122,12 @@ class Message:
     state: AnswerState | None = None
     """For an answer: its processing state."""
     archived: bool = False
-    """Whether newer messages moved it beyond the limit of live messages."""
+    """Whether newer messages moved this one beyond the limit of live messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A conversation about one book."""
+    """A stored conversation about one book; some contracts call it a session."""
 
     id: str
     book: str
@@ -153,7 +153,7 @@ class ThreadStart:
     opens_by_id: bool = False
     """Whether all readers of the same key can open it by its id alone."""
     alias: str | None = None
-    """Another id of the client, by which it is found, too."""
+    """Another id that the client has given the conversation, by which it is found, too."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Client data to store with the conversation."""
 
@@ -168,7 +168,7 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """When a contract's threads become idle, and when they are deleted."""
+    """When the conversations of a contract become idle, and when they are deleted."""
 
     max_live_messages: int
     """Messages beyond this number are archived; they can still be read."""
@@ -180,7 +180,7 @@ class RetentionPolicy:
 
     @property
     def ends(self) -> bool:
-        """Whether an idle thread has ended, so that the next message starts a new one."""
+        """Whether an idle conversation has ended, so that the next message starts a new one."""
         return self.idle_state == "ended"
 
 

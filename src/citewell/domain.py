@@ -271,7 +271,7 @@ class Question:
     selected_text: str | None = None
     """Text that the reader selected; if given, the only source of the answer."""
     history: tuple[tuple[str, str], ...] = ()
-    """Earlier questions and answers, if the client rather than a thread stores the conversation."""
+    """Earlier questions and answers, if the client rather than Citewell stores the conversation."""
     owner: str | None = None
     """The caller; other owners cannot see the conversation."""
     key: str = ""

@@ -1,6 +1,6 @@
 """The events of the pipeline.
 
-`Started` is the first event, once the book and the thread are known, and `Done` the last. A
+`Started` is the first event, once the book and the conversation are known, and `Done` the last. A
 `Sentence` is emitted only after verification.
 """
 
@@ -24,7 +24,7 @@ NOTICES: dict[Notice, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The book and the thread exist; the answer is in progress."""
+    """The book and the conversation exist; the answer is in progress."""
 
     thread_id: str
     answer_id: str

@@ -61,7 +61,7 @@ class IngestOptions(BaseModel):
 
 
 class EmbeddingOptions(BaseModel):
-    """Options of embedders other than the embedded one."""
+    """Options of embedders other than the packaged one."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
@@ -157,7 +157,7 @@ class AnswerOptions(BaseModel):
 
 
 class ModelOptions(BaseModel):
-    """Options of a language model other than the embedded one."""
+    """Options of a language model."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
 
@@ -191,7 +191,7 @@ class LlmOptions(ModelOptions):
     """Options and budgets of all language models; `models` overrides them by name."""
 
     answer_seconds: float = Field(60.0, gt=0, le=3600)
-    """Time limit of an answer for all models together, except the embedded one."""
+    """Time limit of an answer for all language models together."""
     answer_tokens: int = Field(50_000, ge=500)
     """Input and output tokens of an answer after which no further model call is made."""
     day_tokens: int | None = Field(None, ge=0)

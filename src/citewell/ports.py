@@ -148,7 +148,7 @@ class Judge(Protocol):
 
 
 class ThreadStore(Protocol):
-    """Persistent conversations."""
+    """Stored conversations, called threads."""
 
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
         """Lock the thread for one question and its answer, so that turns never interleave."""

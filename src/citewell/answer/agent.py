@@ -60,22 +60,22 @@ NOT_A_QUESTION_REPLY = (
     "I did not pass it on. Please ask about the book alone."
 )
 
-_OWNER = (
+_QUALIFIER = (
     r"(?:all|any|your|my|these|those|every|previous|prior|above|earlier|preceding|system|initial|"
     r"original)"
 )
 _RULES = r"(?:instructions?|prompts?|rules|guidelines|directions|directives|constraints)"
-_SHOW = (
+_DISCLOSE = (
     r"(?:reveal|show|print|repeat|output|leak|display|dump|recite|expose|send|tell\s+me|give\s+me)"
 )
 _INJECTIONS = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        rf"\b(?:ignore|disregard|forget|override|bypass|drop)\b(?:\s+(?:of|the|other|and))*\s+{_OWNER}"
-        rf"(?:\s+(?:of|the|other|and|{_OWNER}))*\s+{_RULES}\b",
+        rf"\b(?:ignore|disregard|forget|override|bypass|drop)\b(?:\s+(?:of|the|other|and))*\s+{_QUALIFIER}"
+        rf"(?:\s+(?:of|the|other|and|{_QUALIFIER}))*\s+{_RULES}\b",
         r"\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b",
-        rf"\b{_SHOW}\b[^.?!\n]{{0,60}}\b(?:your|system|hidden|initial|developer)\s+(?:\w+\s+)?{_RULES}\b",
-        rf"\b{_SHOW}\b[^.?!\n]{{0,40}}\byour\s+(?:\w+\s+)?(?:keys?|secrets?|passwords?|credentials)\b",
+        rf"\b{_DISCLOSE}\b[^.?!\n]{{0,60}}\b(?:your|system|hidden|initial|developer)\s+(?:\w+\s+)?{_RULES}\b",
+        rf"\b{_DISCLOSE}\b[^.?!\n]{{0,40}}\byour\s+(?:\w+\s+)?(?:keys?|secrets?|passwords?|credentials)\b",
         r"\byou\s+are\s+now\s+(?:a|an|the|in|no\s+longer|free|unrestricted|dan)\b",
         r"\b(?:pretend|imagine)\s+(?:to\s+be|that\s+you|you\s+are|you're)\b",
         r"(?:^|[.!?\n]\s*)(?:please\s+|now\s+)*(?:act|behave|respond)\s+as\s+(?:if\s+you|an?|the|my)\b",
@@ -151,16 +151,18 @@ class AgentContext:
 
     def add(self, hits: Sequence[Hit]) -> tuple[int, list[Hit]]:
         """Add hits that are new; return the citation number of the first, and the new hits."""
-        known = {hit.chunk.id for hit in self.hits}
-        new = [hit for hit in hits if hit.chunk.id not in known]
-        first = len(self.hits) + 1
+        known_ids = {hit.chunk.id for hit in self.hits}
+        new = [hit for hit in hits if hit.chunk.id not in known_ids]
+        first_number = len(self.hits) + 1
         self.hits.extend(new)
-        return first, new
+        return first_number, new
 
     async def open(self, chunks: Sequence[Chunk]) -> list[tuple[int, Hit]]:
         """Add chunks, and return them as hits with their citation numbers."""
-        known = {hit.chunk.id for hit in self.hits}
-        self.add(await self.score_chunks([chunk.id for chunk in chunks if chunk.id not in known]))
+        known_ids = {hit.chunk.id for hit in self.hits}
+        self.add(
+            await self.score_chunks([chunk.id for chunk in chunks if chunk.id not in known_ids])
+        )
         numbers = {hit.chunk.id: number for number, hit in enumerate(self.hits, start=1)}
         return [(numbers[chunk.id], self.hits[numbers[chunk.id] - 1]) for chunk in chunks]
 
@@ -172,8 +174,8 @@ async def search_textbook(wrapper: RunContextWrapper[AgentContext], query: str) 
     Args:
         query: The question, complete in itself.
     """
-    first, new = wrapper.context.add(await wrapper.context.search(query))
-    return passages_to_json(new, first)
+    first_number, new_hits = wrapper.context.add(await wrapper.context.search(query))
+    return passages_to_json(new_hits, first_number)
 
 
 @function_tool
@@ -185,10 +187,12 @@ async def table_of_contents(wrapper: RunContextWrapper[AgentContext], chapter: s
     """
     contents = wrapper.context.index.contents
     try:
-        top = find_section(contents, chapter).heading.children if chapter else contents.headings
+        headings = (
+            find_section(contents, chapter).heading.children if chapter else contents.headings
+        )
     except UnknownPage as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
-    return json.dumps({"contents": outline_for_model(top)}, ensure_ascii=False)
+    return json.dumps({"contents": outline_for_model(headings)}, ensure_ascii=False)
 
 
 @function_tool
@@ -299,8 +303,8 @@ async def run_agent(
 
 def _split_lone_surrogate(text: str) -> tuple[str, str]:
     """Return sanitized text, and a trailing high surrogate whose other half is still to come."""
-    cut = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
-    return replace_lone_surrogates(text[:cut].replace("\0", "�")), text[cut:]
+    end = len(text) - ("\ud800" <= text[-1:] <= "\udbff")
+    return replace_lone_surrogates(text[:end].replace("\0", "�")), text[end:]
 
 
 def _build_agent(context: AgentContext, call_options: CallOptions) -> Agent[AgentContext]:

@@ -182,15 +182,15 @@ class CachedAnswerer:
                 if thread and thread.messages:
                     return None
         except CitewellError:
-            return None  # the pipeline runs into the same error, and handles it
+            return None  # the pipeline meets the same error, and handles it
         return CacheKey(index.book, index.revision, self._model, VERSION, _strip_identity(question))
 
     def _find(self, key: CacheKey) -> InFlightAnswer | None:
         flight = self._in_flight.get(key)
         if flight is None or flight.cancelled:
             return None
-        expired = self._clock() - flight.created_at > self._options.ttl_seconds
-        if flight.events.ended and expired:
+        is_expired = self._clock() - flight.created_at > self._options.ttl_seconds
+        if flight.events.ended and is_expired:
             del self._in_flight[key]
             return None
         self._in_flight.move_to_end(key)
@@ -307,13 +307,13 @@ def _is_cacheable(answer: Answer) -> bool:
 
 
 def _add_notices(answer: Answer, run: AnswerRun) -> Answer:
-    cached = (notice for notice in answer.notices if notice != "not_kept")
-    return replace(answer, notices=tuple(dict.fromkeys((*cached, *run.notices))))
+    kept = (notice for notice in answer.notices if notice != "not_kept")
+    return replace(answer, notices=tuple(dict.fromkeys((*kept, *run.notices))))
 
 
 def _strip_identity(question: Question) -> Question:
-    blank = Question(text="")
-    defaults = {name: getattr(blank, name) for name in IDENTITY_FIELDS}
+    empty = Question(text="")
+    defaults = {name: getattr(empty, name) for name in IDENTITY_FIELDS}
     return replace(question, text=normalize_question(question.text), **defaults)
 
 

@@ -46,7 +46,7 @@ class ModelHandle:
 
     model: Model
     tools: bool
-    """Whether it supports tool calls."""
+    """Whether the model supports tool calls."""
     price: Price
     close: Callable[[], Awaitable[object]] = noop
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -214,7 +214,7 @@ class AnswerModel:
     tools: bool = True
     """Whether it gets tools, or everything in one prompt."""
     options: ModelOptions | None = None
-    """`None` for the embedded model, which runs locally and cannot fail."""
+    """`None` for the extractive answerer, which runs locally and cannot fail."""
     price: Price = field(default=lambda _read, _written: None)
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -287,25 +287,25 @@ def build_model_chain(
     """Open the models of a comma-separated list.
 
     A model without its package or API key is skipped if another one is usable. Unless
-    `options.fallback` is off, the embedded model comes last.
+    `options.fallback` is off, the extractive answerer comes last.
 
     Raises:
         BadSettings: a model is unknown, or none is usable.
     """
     options = options or LlmOptions()
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not listed:
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
         raise BadSettings(f"CITEWELL_MODEL names no model; {EMBEDDED_NAME!r} needs nothing.")
     models: list[AnswerModel] = []
     missing: list[ModelIncomplete] = []
-    for name in dict.fromkeys(listed):
+    for name in dict.fromkeys(wanted):
         try:
             models.append(_build_model(name, reranker, options))
         except ModelIncomplete as error:
             missing.append(error)
     if not models:
         raise missing[0]
-    if options.fallback and EMBEDDED_NAME not in listed:
+    if options.fallback and EMBEDDED_NAME not in wanted:
         models.append(_build_model(EMBEDDED_NAME, reranker, options))
     reasons = tuple(str(error) for error in missing)
     for reason in reasons:
@@ -325,14 +325,14 @@ def single_model_chain(
 def _build_model(name: str, reranker: SentenceReranker, options: LlmOptions) -> AnswerModel:
     if name == EMBEDDED_NAME:
         return AnswerModel(name=name, model_factory=partial(EmbeddedModel, reranker))
-    kind, _, model = name.partition("/")
-    if not model or not kind:
+    provider, _, model = name.partition("/")
+    if not model or not provider:
         raise BadSettings(
             f"CITEWELL_MODEL={name!r} is not known: write {EMBEDDED_NAME!r}, 'openai/MODEL', or "
             "PROVIDER/MODEL for any provider of LiteLLM."
         )
     model_options = options.for_model(name)
-    handle = (open_openai if kind == "openai" else open_litellm)(name, model_options)
+    handle = (open_openai if provider == "openai" else open_litellm)(name, model_options)
     return AnswerModel(
         name=name,
         model_factory=lambda _: handle.model,

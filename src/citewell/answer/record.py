@@ -299,14 +299,14 @@ def _claim(data: Mapping[str, Any]) -> Claim:
     return _read(Claim, {**data, "citations": citations})
 
 
-def _read(kind: type[T], data: Mapping[str, Any]) -> T:
+def _read(cls: type[T], data: Mapping[str, Any]) -> T:
     """Build a dataclass from its known fields, with JSON lists as tuples."""
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    return kind(
+    field_names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    return cls(
         **{
             name: tuple(value) if isinstance(value, list) else value
             for name, value in data.items()
-            if name in known
+            if name in field_names
         }
     )
 

@@ -134,9 +134,9 @@ class SharedAnswerCache:
                 self._redis.pexpire, self._redis_key("claim", key), round(1000 * LEASE)
             )
 
-    def _redis_key(self, kind: str, key: object) -> str:
+    def _redis_key(self, purpose: str, key: object) -> str:
         data = f"{__version__}\n{self._scope}\n".encode() + _adapter(type(key)).dump_json(key)
-        return f"citewell:{kind}:{hashlib.sha256(data).hexdigest()}"
+        return f"citewell:{purpose}:{hashlib.sha256(data).hexdigest()}"
 
     async def _call_redis(
         self, call: Callable[..., Any], *args: Any, default: Any = None, **kwargs: Any
@@ -154,10 +154,10 @@ class SharedAnswerCache:
             return default
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+def _adapter(python_type: Any) -> TypeAdapter[Any]:
+    if python_type not in _ADAPTERS:
+        _ADAPTERS[python_type] = TypeAdapter(python_type)
+    return _ADAPTERS[python_type]
 
 
 def _encode(answer: CachedAnswer) -> bytes:
@@ -170,7 +170,7 @@ def _encode(answer: CachedAnswer) -> bytes:
 
 
 def _decode(encoded: bytes) -> CachedAnswer | None:
-    types = {one.__name__: one for one in EVENT_TYPES}
+    types = {event_type.__name__: event_type for event_type in EVENT_TYPES}
     try:
         data = json.loads(encoded)
         events = tuple(

@@ -140,7 +140,7 @@ OPENAI_ERROR_RESPONSES = _error_responses(OPENAI_ERROR_STATUSES, "OpenAIError", 
 
 
 def problem(
-    status: int, code: str, detail: str, *, action: str = "", request_id: str = "", **more: Any
+    status: int, code: str, detail: str, *, action: str = "", request_id: str = "", **extra: Any
 ) -> dict[str, Any]:
     """Return a problem as JSON data."""
     return {
@@ -151,14 +151,19 @@ def problem(
         "code": code,
         "suggested_action": action,
         "request_id": request_id,
-        **more,
+        **extra,
     }
 
 
 def reader_message(error: CitewellError) -> str:
     """Return an error's message for readers; log the original if it is not meant for them."""
     message = next(
-        (READER_MESSAGES[kind] for kind in type(error).mro() if kind in READER_MESSAGES), ""
+        (
+            READER_MESSAGES[error_class]
+            for error_class in type(error).mro()
+            if error_class in READER_MESSAGES
+        ),
+        "",
     )
     if message:
         LOG.error("%s: %s", type(error).__name__, error)

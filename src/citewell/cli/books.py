@@ -69,7 +69,11 @@ def remove(settings: Settings, name: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--verbose", is_flag=True, help="Print every entry, not only the first few per kind.")
+@click.option(
+    "--verbose",
+    is_flag=True,
+    help="List every entry of the report, not only the first few of each category.",
+)
 @click.pass_obj
 def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
     """Show the report of the last ingest of the book NAME."""

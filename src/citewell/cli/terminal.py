@@ -72,7 +72,7 @@ class WordWrapper:
 
 
 MAX_SHOWN = 5
-"""How many entries per kind are printed without `--verbose`."""
+"""How many entries of each category are printed without `--verbose`."""
 
 
 def print_report(

@@ -75,14 +75,13 @@ class BookIndex:
     def fetch(self, ids: Sequence[str]) -> Sequence[tuple[Chunk, Vectors]]:
         """Return chunks with their vectors, in the order of `ids`; skip unknown ids."""
         points = self._engine.vectors(_valid_ids(ids))
-        return [
-            (chunk_from_json(one, points[one][0]), points[one][1]) for one in ids if one in points
-        ]
+        found = [(chunk_id, *points[chunk_id]) for chunk_id in ids if chunk_id in points]
+        return [(chunk_from_json(chunk_id, payload), vector) for chunk_id, payload, vector in found]
 
     def read(self, ids: Sequence[str]) -> Sequence[Chunk]:
         """Return chunks in the order of `ids`; skip unknown ids."""
         payloads = self._engine.payloads(_valid_ids(ids))
-        return [chunk_from_json(one, payloads[one]) for one in ids if one in payloads]
+        return [chunk_from_json(name, payloads[name]) for name in ids if name in payloads]
 
     def neighbours(self, chunk_id: str, count: int) -> Sequence[Chunk]:
         """Return a chunk with the `count` chunks before and after it; none if it is unknown."""
@@ -112,4 +111,4 @@ class BookIndex:
 
 def _valid_ids(ids: Sequence[str]) -> list[str]:
     # Engines reject ids that are not UUIDs.
-    return [one for one in ids if _UUID.fullmatch(one)]
+    return [chunk_id for chunk_id in ids if _UUID.fullmatch(chunk_id)]

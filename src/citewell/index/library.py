@@ -45,7 +45,7 @@ class BaseLibrary:
         self._max_open = max_open
         self._opened: OrderedDict[str, _OpenIndex] = OrderedDict()
         self._lock = Lock()
-        self._loading = [Lock() for _ in range(MAX_CONCURRENT_LOADS)]
+        self._load_locks = [Lock() for _ in range(MAX_CONCURRENT_LOADS)]
 
     def manifests(self) -> Iterator[Manifest]:
         """Yield the manifest of each book's current revision, ordered by name."""
@@ -80,7 +80,7 @@ class BaseLibrary:
         Raises:
             UnknownBook: there is no such book, or its index is damaged.
         """
-        manifest = next((one for one in self.manifests() if one.book == book), None)
+        manifest = next((m for m in self.manifests() if m.book == book), None)
         if manifest is None:
             raise self._unknown(book)
         return manifest
@@ -92,17 +92,17 @@ class BaseLibrary:
         if index := self._cached_index(name, version_token):
             return index
         # Concurrent callers wait for one of them to load the revision, which may be large.
-        with self._loading[hash(name) % MAX_CONCURRENT_LOADS]:
+        with self._load_locks[hash(name) % MAX_CONCURRENT_LOADS]:
             return self._cached_index(name, version_token) or self._cache_index(
                 name, version_token, self._load(name)
             )
 
     def _cached_index(self, name: str, version_token: object) -> BookIndex | None:
         with self._lock:
-            opened = self._opened.get(name)
-            if opened and opened.version_token == version_token:
+            entry = self._opened.get(name)
+            if entry and entry.version_token == version_token:
                 self._opened.move_to_end(name)
-                return opened.index
+                return entry.index
         return None
 
     def _cache_index(self, name: str, version_token: object, index: BookIndex) -> BookIndex:
@@ -126,10 +126,10 @@ class BaseLibrary:
     def close(self) -> None:
         """Close every open index."""
         with self._lock:
-            opened = list(self._opened.values())
+            entries = list(self._opened.values())
             self._opened.clear()
-        for one in opened:
-            one.index.close()
+        for entry in entries:
+            entry.index.close()
 
     def _check_embedder(self, manifest: Manifest) -> None:
         if manifest.embedder != self._embedder:

@@ -102,7 +102,10 @@ class ServerEngine:
             "searching", lambda client: client.query_batch_points(self._name, requests)
         )
         # JSON carries the shortest decimal of a 32-bit float, which differs as a 64-bit float.
-        return [[(str(p.id), float(np.float32(p.score))) for p in one.points] for one in rankings]
+        return [
+            [(str(p.id), float(np.float32(p.score))) for p in ranking.points]
+            for ranking in rankings
+        ]
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
         """Return the payloads of points; skip unknown ids."""
@@ -163,9 +166,9 @@ class ServerEngine:
     def _expand_prefixes(self, name: str, values: AllowedValues) -> list[str]:
         """Replace prefixes by the values they match: only recent servers can filter by prefix."""
         prefixes = tuple(value.text for value in values if isinstance(value, Prefix))
-        known = self._field_values(name) if prefixes else ()
+        stored = self._field_values(name) if prefixes else ()
         exact = [value for value in values if isinstance(value, str)]
-        return list(dict.fromkeys([*exact, *(one for one in known if one.startswith(prefixes))]))
+        return list(dict.fromkeys([*exact, *(v for v in stored if v.startswith(prefixes))]))
 
     def _field_values(self, name: str) -> list[str]:
         """Return the distinct values of a field, cached because revisions are immutable."""

@@ -94,18 +94,18 @@ def build_shard(
 def _check_memory(folder: Path) -> None:
     """Check that a file system in memory can hold what the engine maps.
 
-    Its files are sparse, and where their pages cannot be allocated, the process would be killed.
+    The index files are sparse. If the memory for them is missing, the system kills the process.
 
     Raises:
         DiskFull: there is not enough space.
     """
-    with suppress(OSError):  # only Linux has the file
+    with suppress(OSError):  # only Linux has `/proc/mounts`
         mounts = [line.split() for line in Path("/proc/mounts").read_text("utf-8").splitlines()]
-        above = [one for one in mounts if folder.resolve().is_relative_to(one[1])]
-        if max(above, key=lambda one: len(one[1]))[2] not in ("tmpfs", "ramfs"):
+        enclosing = [mount for mount in mounts if folder.resolve().is_relative_to(mount[1])]
+        if max(enclosing, key=lambda mount: len(mount[1]))[2] not in ("tmpfs", "ramfs"):
             return
-        files = [file.stat() for file in folder.rglob("*")]
-        missing = sum(max(0, one.st_size - 512 * one.st_blocks) for one in files)
+        stats = [file.stat() for file in folder.rglob("*")]
+        missing = sum(max(0, stat.st_size - 512 * stat.st_blocks) for stat in stats)
         if disk_usage(folder).free < missing:
             raise DiskFull(f"The index in {folder} needs {missing} more bytes of memory.")
 

@@ -228,20 +228,20 @@ class RevisionCatalog:
         aliases = self._server.read("listing", lambda client: client.get_aliases().aliases)
         return {
             revision.book: revision
-            for one in aliases
-            if (revision := self._parse(one.collection_name))
-            and one.alias_name == self.alias(revision.book)
+            for alias in aliases
+            if (revision := self._parse(alias.collection_name))
+            and alias.alias_name == self.alias(revision.book)
         }
 
     def manifests(self, revisions: Iterable[ServerRevision]) -> list[Manifest]:
         """Return the manifests of revisions, except those of another format."""
-        names = {one.collection for one in revisions}
-        # A single one is filtered by the server, several here.
-        only = {"collection": next(iter(names))} if len(names) == 1 else {}
-        pieces = self._scroll(_match(part="manifest", **only)) if names else ()
+        names = {revision.collection for revision in revisions}
+        # The server filters by a single revision; several are filtered below.
+        condition = {"collection": next(iter(names))} if len(names) == 1 else {}
+        pieces = self._scroll(_match(part="manifest", **condition)) if names else ()
         texts = (piece["text"] for piece in pieces if piece["collection"] in names)
         manifests = (parse_manifest(text) for text in texts)
-        return sorted((one for one in manifests if one), key=lambda manifest: manifest.book)
+        return sorted((m for m in manifests if m), key=lambda m: m.book)
 
     def parts(self, revision: ServerRevision) -> dict[str, str]:
         """Return the metadata of a revision by name, after verifying its checksums.
@@ -254,11 +254,11 @@ class RevisionCatalog:
             pieces.setdefault(piece["part"], []).append((piece["number"], piece["text"]))
         parts = {name: "".join(t for _, t in sorted(texts)) for name, texts in pieces.items()}
         try:
-            sums = json.loads(parts[CHECKSUMS])
-            intact = all(_checksum(parts[name]) == sums["parts"][name] for name in sums["parts"])
+            expected = json.loads(parts[CHECKSUMS])["parts"]
+            is_intact = all(_checksum(parts[name]) == expected[name] for name in expected)
         except (KeyError, ValueError, TypeError):
-            intact = False
-        if not intact:
+            is_intact = False
+        if not is_intact:
             raise IndexUnavailable(
                 f"The index of {revision.book!r} is incomplete or damaged; ingest the book again."
             )
@@ -290,11 +290,11 @@ class RevisionCatalog:
 
         previous = self.current().get(revision.book)
         alias = self.alias(revision.book)
-        new = models.CreateAlias(collection_name=revision.collection, alias_name=alias)
-        operations: list[Any] = [models.CreateAliasOperation(create_alias=new)]
+        create = models.CreateAlias(collection_name=revision.collection, alias_name=alias)
+        operations: list[Any] = [models.CreateAliasOperation(create_alias=create)]
         if previous:
-            old = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
-            operations.insert(0, old)
+            delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
+            operations.insert(0, delete)
         self._server.write("publishing", methodcaller("update_collection_aliases", operations))
         self._put(revision, {PUBLISHED: datetime.now(UTC).isoformat()})
         return previous
@@ -310,11 +310,11 @@ class RevisionCatalog:
     def delete_obsolete(self, book: str, keep: Sequence[ServerRevision]) -> int:
         """Delete a book's obsolete revisions, except `keep`; return how many."""
         current = self.current().get(book)
-        kept = {one.collection for one in (*keep, *([current] if current else ()))}
+        kept = {r.collection for r in (*keep, *([current] if current else ()))}
         deleted = 0
-        for one in self.all(book):
-            if one.collection not in kept and self._is_obsolete(one):
-                self.delete(one)
+        for r in self.all(book):
+            if r.collection not in kept and self._is_obsolete(r):
+                self.delete(r)
                 deleted += 1
         return deleted
 
@@ -328,7 +328,7 @@ class RevisionCatalog:
         """Return every revision of a book, unfinished ones included."""
         started = self._scroll(_match(book=book, part=STARTED))
         names = sorted({piece["collection"] for piece in started})
-        return [one for one in map(self._parse, names) if one]
+        return [revision for revision in map(self._parse, names) if revision]
 
     def _is_obsolete(self, revision: ServerRevision) -> bool:
         """Return whether a revision, which is not current, was published or abandoned."""

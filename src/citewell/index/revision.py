@@ -79,12 +79,12 @@ def current_revision(book: Path) -> Path | None:
 
 def set_current(book: Path, revision: str) -> None:
     """Atomically make `revision` the current one."""
-    new = book / "current.new"
-    with new.open("w", encoding="utf-8") as file:
+    temporary = book / "current.new"
+    with temporary.open("w", encoding="utf-8") as file:
         file.write(revision)
         file.flush()
         os.fsync(file.fileno())
-    new.replace(book / "current")
+    temporary.replace(book / "current")
 
 
 def chunk_to_json(chunk: Chunk) -> dict[str, Any]:
@@ -152,9 +152,9 @@ def parse_contents(text: str) -> Contents:
     """Parse `contents.json`."""
     data = json.loads(text)
     return Contents(
-        headings=tuple(_heading(one) for one in data["headings"]),
-        figures=tuple(Excerpt(**one) for one in data["figures"]),
-        definitions=tuple(Excerpt(**one) for one in data["definitions"]),
+        headings=tuple(_heading(item) for item in data["headings"]),
+        figures=tuple(Excerpt(**item) for item in data["figures"]),
+        definitions=tuple(Excerpt(**item) for item in data["definitions"]),
     )
 
 

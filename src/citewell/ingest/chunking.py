@@ -15,11 +15,11 @@ from citewell.text.sentences import split_spans
 CountTokens = Callable[[Sequence[str]], list[int]]
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+[-:| \t]*$")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+[-:| \t]*$")
 _TOP_LEVEL_STATEMENT = re.compile(r"\n(?=\n+[^\s)\]}])")
-_PARAGRAPH = re.compile(r"\n(?=\n)")
-_ITEM = re.compile(r"\n(?=(?:[-*+]|\d+[.)])[ \t])")
-_LINE = re.compile(r"\n")
+_BLANK_LINE = re.compile(r"\n(?=\n)")
+_LIST_ITEM_START = re.compile(r"\n(?=(?:[-*+]|\d+[.)])[ \t])")
+_LINE_BREAK = re.compile(r"\n")
 _TABLE_HEAD_ROWS = 2
 
 
@@ -37,14 +37,14 @@ def split_block(block: Block, count: CountTokens, limit: int) -> list[str]:
     # Balance the pieces, so that the last is not just a closing brace.
     pieces = -(-sum(sizes) // room)
     target = min(room, -(-sum(sizes) // pieces) + max(sizes, default=0) // 2)
-    packed = _pack(units, sizes, target)
+    packed = _join_units(units, sizes, target)
     return ["\n".join(part for part in (head, text, tail) if part) for text in packed]
 
 
 def _split_frame(block: Block) -> tuple[str, str, str]:
     """Return the head, body and tail of a block; each piece repeats the head and tail."""
     lines = block.text.split("\n")
-    if block.kind == "table" and len(lines) > _TABLE_HEAD_ROWS and _RULE.match(lines[1]):
+    if block.kind == "table" and len(lines) > _TABLE_HEAD_ROWS and _TABLE_RULE.match(lines[1]):
         return "\n".join(lines[:_TABLE_HEAD_ROWS]), "\n".join(lines[_TABLE_HEAD_ROWS:]), ""
     fence = _closing_fence(block, lines[0])
     if fence and len(lines) > _TABLE_HEAD_ROWS and lines[-1].strip() == fence:
@@ -67,13 +67,13 @@ def _split_patterns(block: Block) -> tuple[re.Pattern[str], ...]:
     """Return patterns for split points, best first."""
     match block.kind:
         case "code":
-            return (_TOP_LEVEL_STATEMENT, _PARAGRAPH, _LINE)
+            return (_TOP_LEVEL_STATEMENT, _BLANK_LINE, _LINE_BREAK)
         case "list":
-            return (_ITEM, _LINE)
+            return (_LIST_ITEM_START, _LINE_BREAK)
         case "admonition":
-            return (_PARAGRAPH, _LINE)
+            return (_BLANK_LINE, _LINE_BREAK)
         case _:
-            return (_LINE,)
+            return (_LINE_BREAK,)
 
 
 def _block_units(
@@ -101,7 +101,7 @@ def _rejoin_fences(parts: Sequence[str]) -> Iterator[str]:
         yield "\n".join(open_parts)
 
 
-def _pack(units: Sequence[str], sizes: Sequence[int], target: int) -> Iterator[str]:
+def _join_units(units: Sequence[str], sizes: Sequence[int], target: int) -> Iterator[str]:
     packed: list[str] = []
     size = 0
     for unit, length in zip(units, sizes, strict=True):
@@ -172,14 +172,14 @@ def chunk_page(
 
 def _cached_counter(count: CountTokens) -> CountTokens:
     """Return a counter that counts each text once."""
-    known: dict[str, int] = {}
+    sizes: dict[str, int] = {}
 
-    def counted(texts: Sequence[str]) -> list[int]:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, count(new), strict=True))
-        return [known[text] for text in texts]
+    def count_once(texts: Sequence[str]) -> list[int]:
+        uncounted = [text for text in dict.fromkeys(texts) if text not in sizes]
+        sizes.update(zip(uncounted, count(uncounted), strict=True))
+        return [sizes[text] for text in texts]
 
-    return counted
+    return count_once
 
 
 def embedding_text(chunk: Chunk) -> str:
@@ -198,21 +198,21 @@ def _section_pieces(
     for block, tokens, next_kind in zip(blocks, sizes, next_kinds, strict=True):
         introduces_next = block.kind in _PROSE_KINDS and _introduces_next(block.text, next_kind)
         if block.kind in _PROSE_KINDS:
-            whole = tokens <= options.max_tokens
-            texts = [block.text] if whole else list(_split_prose(block.text, count, options))
+            fits = tokens <= options.max_tokens
+            texts = [block.text] if fits else list(_split_prose(block.text, count, options))
             labels = [""] * len(texts)
         else:
-            whole = tokens <= options.max_block_tokens
-            texts = [block.text] if whole else split_block(block, count, options.max_block_tokens)
+            fits = tokens <= options.max_block_tokens
+            texts = [block.text] if fits else split_block(block, count, options.max_block_tokens)
             labels = [
                 f"{n}/{len(texts)}" if len(texts) > 1 else "" for n in range(1, len(texts) + 1)
             ]
             if block.kind == "list" and introduction:
                 texts[1:] = [f"{introduction}\n\n{text}" for text in texts[1:]]
         for text, label in zip(texts, labels, strict=True):
-            size = tokens if whole else count([text])[0]
-            last = introduces_next and text is texts[-1]
-            yield _Piece(Block(kind=block.kind, text=text), size, label, last)
+            size = tokens if fits else count([text])[0]
+            is_introduction = introduces_next and text is texts[-1]
+            yield _Piece(Block(kind=block.kind, text=text), size, label, is_introduction)
         introduction = _sentences(block.text)[-1].strip() if introduces_next else ""
 
 
@@ -223,13 +223,13 @@ def _introduces_next(text: str, next_kind: BlockKind | None) -> bool:
 
 
 def _split_prose(text: str, count: CountTokens, options: IngestOptions) -> Iterator[str]:
-    part, size = "", 0
-    for unit, length in _sentence_units(text, count, options.max_block_tokens):
-        if part and size + length > options.max_tokens:
-            yield part.strip("\n").rstrip()
-            part, size = "", 0
-        part, size = part + unit, size + length
-    yield part.strip("\n").rstrip()
+    prose, size = "", 0
+    for sentence, length in _sentence_units(text, count, options.max_block_tokens):
+        if prose and size + length > options.max_tokens:
+            yield prose.strip("\n").rstrip()
+            prose, size = "", 0
+        prose, size = prose + sentence, size + length
+    yield prose.strip("\n").rstrip()
 
 
 def _sentence_units(text: str, count: CountTokens, limit: int) -> Iterator[tuple[str, int]]:
@@ -256,13 +256,13 @@ def _group_pieces(pieces: list[_Piece], options: IngestOptions) -> Iterator[list
     group: list[_Piece] = []
     size = 0
     for piece in pieces:
-        full = size + piece.tokens > options.max_tokens or size >= options.target_tokens
+        is_full = size + piece.tokens > options.max_tokens or size >= options.target_tokens
         # A piece of a split block is not grouped, so that its label is true of the whole chunk.
-        full = full or bool(piece.label or (group and group[-1].label))
-        if group and full and not (group[-1].introduces_next and len(group) == 1):
-            moved = [group.pop()] if group[-1].introduces_next else []
+        is_full = is_full or bool(piece.label or (group and group[-1].label))
+        if group and is_full and not (group[-1].introduces_next and len(group) == 1):
+            introduction = [group.pop()] if group[-1].introduces_next else []
             yield group
-            group, size = moved, sum(p.tokens for p in moved)
+            group, size = introduction, sum(p.tokens for p in introduction)
         group.append(piece)
         size += piece.tokens
     if group:
@@ -309,10 +309,10 @@ _TERM = re.compile(
 
 def role_of(path: Sequence[str], blocks: Sequence[Block]) -> ChunkRole:
     """Return the role of a passage from its heading path and blocks."""
-    last = path[-1]
+    innermost = path[-1]
     if any(_SOLUTIONS.match(heading) for heading in path[-2:]):
         return "solutions"
-    if _EXERCISES.match(last) or any(_EXERCISE_SET.match(heading) for heading in path):
+    if _EXERCISES.match(innermost) or any(_EXERCISE_SET.match(heading) for heading in path):
         return "exercises"
     if any(_GLOSSARY.match(heading) for heading in path):
         return "glossary"

@@ -56,13 +56,13 @@ def build_contents(title: str, chunks: Sequence[Chunk]) -> Contents:
     )
 
 
-def _page_node(numbered: Sequence[tuple[int, Chunk]]) -> _TocNode:
-    position, first = numbered[0]
-    url = first.url.partition("#")[0]
-    page = _TocNode(first.chapter, url, first.source_file, "", position, kind="page")
+def _page_node(numbered_chunks: Sequence[tuple[int, Chunk]]) -> _TocNode:
+    position, first_chunk = numbered_chunks[0]
+    url = first_chunk.url.partition("#")[0]
+    page = _TocNode(first_chunk.chapter, url, first_chunk.source_file, "", position, kind="page")
     open_nodes: list[tuple[str, _TocNode]] = []
     previous: Chunk | None = None
-    for position, chunk in numbered:
+    for position, chunk in numbered_chunks:
         if previous is None or not _same_heading(previous, chunk):
             open_nodes = _open_headings(page, open_nodes, chunk, position)
         (open_nodes[-1][1] if open_nodes else page).chunks.append(chunk.id)
@@ -72,8 +72,8 @@ def _page_node(numbered: Sequence[tuple[int, Chunk]]) -> _TocNode:
 
 def _same_heading(previous: Chunk, chunk: Chunk) -> bool:
     """Return whether two neighbours share their heading, which may span several PDF pages."""
-    same = _PDF_PAGE_FRAGMENT.sub("", previous.url) == _PDF_PAGE_FRAGMENT.sub("", chunk.url)
-    return same and previous.path == chunk.path
+    same_section = _PDF_PAGE_FRAGMENT.sub("", previous.url) == _PDF_PAGE_FRAGMENT.sub("", chunk.url)
+    return same_section and previous.path == chunk.path
 
 
 def _open_headings(
@@ -119,10 +119,10 @@ def _number_chapters(title: str, top: Sequence[_TocNode]) -> None:
         for page, number in zip(pages, explicit, strict=True):
             page.number = number
     else:
-        counted = count(1)
+        numbers = count(1)
         for page in pages[_pages_before_parts(top) : len(pages) - _pages_before_parts(top[::-1])]:
             if not _is_unnumbered(page, title):
-                page.number = next(counted)
+                page.number = next(numbers)
     for page in pages:
         page.kind = "chapter" if page.number else "page"
 
@@ -146,8 +146,10 @@ def _explicit_number(page: _TocNode) -> int | None:
 
 
 def _is_unnumbered(page: _TocNode, title: str) -> bool:
-    front = page.position == 1 and PurePosixPath(page.source_file).stem.lower() in _FRONT_FILES
-    return front or page.title == title or bool(_UNNUMBERED_TITLE.match(page.title))
+    is_front_page = (
+        page.position == 1 and PurePosixPath(page.source_file).stem.lower() in _FRONT_FILES
+    )
+    return is_front_page or page.title == title or bool(_UNNUMBERED_TITLE.match(page.title))
 
 
 def _to_heading(node: _TocNode, used_ids: set[str]) -> Heading:
@@ -155,12 +157,12 @@ def _to_heading(node: _TocNode, used_ids: set[str]) -> Heading:
         identity = f"part:{node.title}"
     else:
         identity = f"{node.source_file}#{node.anchor}" if node.anchor else node.source_file
-    unique = next(
+    unique_id = next(
         name for n in count(1) if (name := f"{identity}~{n}" if n > 1 else identity) not in used_ids
     )
-    used_ids.add(unique)
+    used_ids.add(unique_id)
     return Heading(
-        id=unique,
+        id=unique_id,
         kind=node.kind,
         title=node.title,
         number=node.number,

@@ -2,7 +2,7 @@
 
 Every process holds a lock while it lives: a locked file beside the SQLite database, or an advisory
 lock of PostgreSQL. The system releases it however the process ends, so a lock that can be acquired
-belongs to a dead process. Turns in a thread and leadership are further locks of the same kind.
+belongs to a dead process. Answers in a thread and leadership need further locks of this type.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Retention: archive, end and delete idle conversations, and mark unfinished answers."""
+"""Retention: archive, end and delete idle threads, and mark unfinished answers."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta

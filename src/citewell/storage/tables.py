@@ -132,11 +132,11 @@ THREADS = Table(
     Column("owner", String(200)),
     Column("contract", String(32), nullable=False, server_default="chat"),
     Column("state", String(10), nullable=False, server_default="active"),
-    # Whether someone gave it its summary, which then stays.
+    # Whether a client set the summary, so that it is never generated again.
     Column("titled", Boolean, nullable=False, server_default=false()),
-    # Whether its id alone opens it, for all readers of the key that its owner begins with.
+    # Whether every reader who uses the key in `owner` can open the thread by its id alone.
     Column("opens_by_id", Boolean, nullable=False, server_default=false()),
-    # The client's other id of it, by which it is found, too.
+    # Another id that the client has given the thread, by which it is found, too.
     Column("alias", ThreadId),
     Index("threads_by_alias", "alias"),
     Index("threads_by_update", desc("updated_at")),

@@ -1,4 +1,4 @@
-"""The thread store: conversations in SQLite by default, or PostgreSQL."""
+"""The store of threads, that is, conversations: in SQLite by default, or PostgreSQL."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The format of OpenAI's `POST /v1/chat/completions`.
 
-The request contains the whole conversation, so that no thread is needed for follow-ups. System
+The request contains the whole conversation, so that nothing has to be stored for follow-ups. System
 messages are not followed.
 """
 

@@ -1,4 +1,4 @@
-"""The routes of conversations: reading, describing and deleting them."""
+"""The routes of conversations, stored as threads: reading, describing and deleting them."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -230,7 +230,7 @@ class SessionAnswerer:
         self._threads = threads
 
     async def answer(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Answer in the same conversation, or in a new one if that has ended."""
+        """Answer in the question's conversation, or in a new one if that has ended."""
         async with aclosing(self._answerer.answer(await self._place_in_thread(question))) as events:
             async for event in events:
                 yield event

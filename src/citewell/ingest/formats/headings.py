@@ -8,12 +8,12 @@ from typing import Protocol
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_EXPLICIT = re.compile(r"\s*(?:\{\#([^\s{}]+)\}|\{/\*\s*\#([^\s{}*]+)\s*\*/\})\s*$")
+_EXPLICIT_ID = re.compile(r"\s*(?:\{\#([^\s{}]+)\}|\{/\*\s*\#([^\s{}*]+)\s*\*/\})\s*$")
 _ATTRIBUTES = re.compile(
     r"[ \t]*\{:?[ \t]*((?:[#.][^\s{}#.]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+)|[ \t])+)\}"
     r"[ \t]*$"
 )
-_BRACKETED = re.compile(r"[ \t]*\[\[([^\[\]]*)\]\][ \t]*$")
+_BRACKETED_ID = re.compile(r"[ \t]*\[\[([^\[\]]*)\]\][ \t]*$")
 
 # Symbols that Unicode counts as alphabetic.
 _CIRCLED = re.compile("[Ⓐ-ⓩ\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
@@ -21,7 +21,7 @@ _CIRCLED = re.compile("[Ⓐ-ⓩ\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f
 
 def split_explicit_id(heading: str) -> tuple[str, str | None]:
     """Split `{#id}` off a heading, as Docusaurus does."""
-    match = _EXPLICIT.search(heading)
+    match = _EXPLICIT_ID.search(heading)
     return (heading[: match.start()], match[1] or match[2]) if match else (heading, None)
 
 
@@ -36,7 +36,7 @@ def split_attributes(heading: str) -> tuple[str, str | None]:
 
 def split_bracketed_id(heading: str) -> tuple[str, str | None]:
     """Split `[[id]]` off a heading, as Hugging Face's doc-builder does."""
-    match = _BRACKETED.search(heading)
+    match = _BRACKETED_ID.search(heading)
     return (heading[: match.start()], match[1] or None) if match else (heading, None)
 
 
@@ -67,8 +67,8 @@ class GithubSlugger:
 
     def slug(self, text: str) -> str:
         """Return the id of the next heading; repeated ids get a number."""
-        cased = text if self._keep_case else text.lower()
-        base = "".join(c for c in cased if _is_slug_char(c)).replace(" ", "-")
+        text_to_slug = text if self._keep_case else text.lower()
+        base = "".join(c for c in text_to_slug if _is_slug_char(c)).replace(" ", "-")
         result = base
         while result in self._seen:
             self._seen[base] += 1
@@ -109,13 +109,13 @@ class TocSlugger:
 
     def slug(self, text: str) -> str:
         """Return the id of the next heading; repeated ids get a number."""
-        plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
-        base = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+        base = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_text).strip().lower())
         if base and base not in self._used:
             self._used.add(base)
             return base
-        numbered = re.fullmatch(r"(.*)_([0-9]{1,9})", base)
-        stem, count = (numbered[1], int(numbered[2])) if numbered else (base, 0)
+        number_match = re.fullmatch(r"(.*)_([0-9]{1,9})", base)
+        stem, count = (number_match[1], int(number_match[2])) if number_match else (base, 0)
         # Start from the last number: counting from 1 is quadratic for many equal headings.
         count = max(count, self._last.get(stem, 0)) + 1
         while f"{stem}_{count}" in self._used:

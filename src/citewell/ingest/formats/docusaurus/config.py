@@ -18,8 +18,8 @@ from citewell.options import IngestOptions
 from citewell.text.sanitize import is_web_address
 
 CONFIGS = tuple(f"docusaurus.config.{end}" for end in ("ts", "js", "mjs", "cjs", "mts", "cts"))
-CURRENT = "current"
-_KEYS = frozenset(("title", "url", "baseUrl", "presets", "plugins", "themeConfig", "i18n"))
+CURRENT_VERSION = "current"
+_CONFIG_KEYS = frozenset(("title", "url", "baseUrl", "presets", "plugins", "themeConfig", "i18n"))
 _DOCS_PLUGIN = re.compile(r"(?:^|/)plugin-content-docs(?:$|/)|^content-docs$")
 _CLASSIC_PRESET = re.compile(r"(?:^|/)preset-classic(?:$|/)|^classic$")
 Data = Mapping[str, object]
@@ -77,13 +77,13 @@ class SiteConfig:
     def page_url(self, *parts: str) -> str:
         """Return the URL of the page with this route and slug."""
         base = self.locale.base_url
-        inner = "/".join(part.strip("/") for part in parts if part.strip("/"))
-        if not inner:
+        path = "/".join(part.strip("/") for part in parts if part.strip("/"))
+        if not path:
             return f"{self.locale.url}{base}"
-        bare = f"{self.locale.url}{base}{inner}"
+        url = f"{self.locale.url}{base}{path}"
         if self.trailing_slash or (self.trailing_slash is None and parts[-1].endswith("/")):
-            return f"{bare}/"
-        return bare
+            return f"{url}/"
+        return url
 
 
 def config_file(site: Path) -> Path | None:
@@ -99,19 +99,19 @@ def read_config(site: Path, options: IngestOptions) -> SiteConfig:
     """
     file = config_file(site)
     notes: list[str] = []
-    loaded = _load(file, site, options, notes) if file else None
-    data = loaded or {}
+    settings = _load(file, site, options, notes) if file else None
+    data = settings or {}
     markdown = _table(data.get("markdown"))
-    page_format = markdown.get("format", "detect" if loaded is None else "mdx")
+    page_format = markdown.get("format", "detect" if settings is None else "mdx")
     return SiteConfig(
         title=_string(data, "title", notes) or site.resolve().name,
         locale=_locale(data, options, notes),
         trailing_slash=_flag(data, "trailingSlash", notes),
-        plugins=(_default_plugin(site),) if loaded is None else _docs_plugins(data, site, notes),
+        plugins=(_default_plugin(site),) if settings is None else _docs_plugins(data, site, notes),
         format=page_format if page_format in ("mdx", "md") else "detect",
         keep_case=_table(markdown.get("anchors")).get("maintainCase") is True,
         notes=tuple(dict.fromkeys(notes)),
-        readable=loaded is not None or file is None,
+        readable=settings is not None or file is None,
     )
 
 
@@ -124,22 +124,22 @@ def read_versions(site: Path, plugin: DocsPlugin) -> list[str]:
     except (UnreadableFile, ValueError, RecursionError):
         versions = []
     names = [v for v in versions if isinstance(v, str) and v] if isinstance(versions, list) else []
-    if plugin.include_current and CURRENT not in names:
-        names.insert(0, CURRENT)
+    if plugin.include_current and CURRENT_VERSION not in names:
+        names.insert(0, CURRENT_VERSION)
     only = plugin.only_versions
-    return [name for name in names if only is None or name in only] or [CURRENT]
+    return [name for name in names if only is None or name in only] or [CURRENT_VERSION]
 
 
 def last_version(names: list[str], plugin: DocsPlugin) -> str:
     """Return the default version of the site."""
     if plugin.last_version in names:
-        return plugin.last_version or CURRENT
-    return next((name for name in names if name != CURRENT), CURRENT)
+        return plugin.last_version or CURRENT_VERSION
+    return next((name for name in names if name != CURRENT_VERSION), CURRENT_VERSION)
 
 
-def version_path(name: str, last: str, plugin: DocsPlugin) -> str:
+def version_path(name: str, default_version: str, plugin: DocsPlugin) -> str:
     """Return the URL segment of a version."""
-    default = "" if name == last else "next" if name == CURRENT else name
+    default = "" if name == default_version else "next" if name == CURRENT_VERSION else name
     return plugin.version_paths.get(name, default)
 
 
@@ -147,7 +147,7 @@ def _load(file: Path, site: Path, options: IngestOptions, notes: list[str]) -> D
     try:
         exported = read_module(file, site, options)
         # If a third-party function wraps the configuration, use its object argument.
-        data = exported if isinstance(exported, dict) else find_object(file, _KEYS, options)
+        data = exported if isinstance(exported, dict) else find_object(file, _CONFIG_KEYS, options)
     except UnreadableFile as error:
         notes.append(f"{error}; the defaults of Docusaurus are assumed")
         return None
@@ -165,23 +165,27 @@ def _locale(data: Data, options: IngestOptions, notes: list[str]) -> Locale:
     i18n = _table(data.get("i18n"))
     default = _string(i18n, "defaultLocale", notes) or "en"
     name = options.locale or default
-    own = _table(_table(i18n.get("localeConfigs")).get(name))
-    listed = i18n.get("locales")
-    if name != default and isinstance(listed, list) and not any(item is UNKNOWN for item in listed):
-        known = [item for item in listed if isinstance(item, str)]
-        if name not in known:
-            raise UnsupportedSource(f"The book has no locale {name!r}: use {' or '.join(known)}.")
+    config = _table(_table(i18n.get("localeConfigs")).get(name))
+    locales = i18n.get("locales")
+    if (
+        name != default
+        and isinstance(locales, list)
+        and not any(item is UNKNOWN for item in locales)
+    ):
+        names = [item for item in locales if isinstance(item, str)]
+        if name not in names:
+            raise UnsupportedSource(f"The book has no locale {name!r}: use {' or '.join(names)}.")
     base = f"/{(_string(data, 'baseUrl', notes) or '/').strip('/')}/"
-    if "baseUrl" in own:
-        base = f"/{(_string(own, 'baseUrl', notes) or '/').strip('/')}/"
+    if "baseUrl" in config:
+        base = f"/{(_string(config, 'baseUrl', notes) or '/').strip('/')}/"
     elif name != default:
         base = f"{base}{name}/"
-    url = options.site_url or _string(own, "url", notes) or _string(data, "url", notes) or ""
+    url = options.site_url or _string(config, "url", notes) or _string(data, "url", notes) or ""
     if not is_web_address(url):
         notes.append(f"`url` is not a web address and is ignored: {url[:40]}")
         url = ""
     folder = posixpath.join(
-        _string(i18n, "path", notes) or "i18n", _string(own, "path", notes) or name
+        _string(i18n, "path", notes) or "i18n", _string(config, "path", notes) or name
     )
     base = re.sub("/{2,}", "/", base)
     return Locale(name=name, folder=folder, base_url=base, url=url.rstrip("/"))
@@ -198,10 +202,10 @@ def _docs_plugins(data: Data, site: Path, notes: list[str]) -> tuple[DocsPlugin,
     return tuple(plugins) or (_docs_plugin({}, site, notes),)
 
 
-def _entries(listed: object, kind: str, notes: list[str]) -> list[tuple[str, Data]]:
-    if listed is UNKNOWN:
-        notes.append(f"`{kind}` is computed and cannot be read")
-    entries = listed if isinstance(listed, list) else []
+def _entries(value: object, setting: str, notes: list[str]) -> list[tuple[str, Data]]:
+    if value is UNKNOWN:
+        notes.append(f"`{setting}` is computed and cannot be read")
+    entries = value if isinstance(value, list) else []
     pairs = [entry if isinstance(entry, list) else [entry] for entry in entries]
     return [
         (pair[0], _table(pair[1] if len(pair) > 1 else {}))

@@ -143,44 +143,44 @@ def _object_nodes(root: Node) -> Iterator[Node]:
 
 
 def _module_exports(root: Node, scope: Scope) -> dict[str, object]:
-    exported: dict[str, object] = {}
+    exports: dict[str, object] = {}
     declare(root, scope)
     for statement in root.named_children:
         if statement.type == "export_statement":
-            exported |= _exports_of_statement(statement, scope)
+            exports |= _exports_of_statement(statement, scope)
         elif statement.type == "expression_statement" and statement.named_children:
             assignment = statement.named_children[0]
-            left = assignment.child_by_field_name("left")
-            right = assignment.child_by_field_name("right")
-            if assignment.type != "assignment_expression" or not left or not right:
+            target_node = assignment.child_by_field_name("left")
+            value_node = assignment.child_by_field_name("right")
+            if assignment.type != "assignment_expression" or not target_node or not value_node:
                 continue
-            target = text_of(left)
+            target = text_of(target_node)
             if target == "module.exports":
-                exported["default"] = evaluate(right, scope)
+                exports["default"] = evaluate(value_node, scope)
             elif target.startswith(("exports.", "module.exports.")):
-                exported[target.rpartition(".")[2]] = evaluate(right, scope)
-    if "default" not in exported and exported:
-        exported["default"] = dict(exported)
-    return exported
+                exports[target.rpartition(".")[2]] = evaluate(value_node, scope)
+    if "default" not in exports and exports:
+        exports["default"] = dict(exports)
+    return exports
 
 
 def _exports_of_statement(statement: Node, scope: Scope) -> dict[str, object]:
     value = statement.child_by_field_name("value")
     declaration = statement.child_by_field_name("declaration")
-    default = any(child.type == "default" for child in statement.children)
+    is_default = any(child.type == "default" for child in statement.children)
     if value:
         return {"default": evaluate(value, scope)}
-    if declaration and declaration.type.endswith("function_declaration") and default:
+    if declaration and declaration.type.endswith("function_declaration") and is_default:
         return {"default": function(declaration, scope)}
     if declaration:
         names = [child.child_by_field_name("name") for child in declaration.named_children]
         names += [declaration.child_by_field_name("name")]
         return {text_of(name): scope.look_up(text_of(name)) for name in names if name}
-    exported: dict[str, object] = {}
+    exports: dict[str, object] = {}
     for clause in statement.named_children:
         for specifier in clause.named_children if clause.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             alias = specifier.child_by_field_name("alias")
             if name:
-                exported[text_of(alias or name)] = scope.look_up(text_of(name))
-    return exported
+                exports[text_of(alias or name)] = scope.look_up(text_of(name))
+    return exports

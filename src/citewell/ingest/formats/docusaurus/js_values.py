@@ -137,17 +137,17 @@ def call(function: Function, arguments: Sequence[object]) -> object:
 
 def function(node: Node, scope: Scope) -> Function:
     """Return a function as a value."""
-    one = node.child_by_field_name("parameter")
-    several = node.child_by_field_name("parameters")
+    single = node.child_by_field_name("parameter")  # `x => x + 1` has no brackets
+    listed = node.child_by_field_name("parameters")
     body = node.child_by_field_name("body")
-    parameters = [one] if one else several.named_children if several else []
+    parameters = [single] if single else listed.named_children if listed else []
     return Function(tuple(parameters), body or node, scope)
 
 
 def _deferred(
-    work: Callable[[Node, Scope], object], node: Node, scope: Scope
+    evaluate_node: Callable[[Node, Scope], object], node: Node, scope: Scope
 ) -> Callable[[], object]:
-    return lambda: work(node, scope)
+    return lambda: evaluate_node(node, scope)
 
 
 def _bind(pattern: Node, value: Callable[[], object], scope: Scope) -> None:
@@ -287,18 +287,18 @@ def _subscript(node: Node, scope: Scope) -> object:
 
 
 def _unwrapped(node: Node, scope: Scope) -> object:
-    inner = next((child for child in node.named_children if child.type != "comment"), None)
-    return evaluate(inner, scope) if inner else UNKNOWN
+    wrapped = next((child for child in node.named_children if child.type != "comment"), None)
+    return evaluate(wrapped, scope) if wrapped else UNKNOWN
 
 
 def _ternary(node: Node, scope: Scope) -> object:
-    condition, yes, no = (
+    condition, if_true, if_false = (
         evaluate(part, scope) if (part := node.child_by_field_name(name)) else UNKNOWN
         for name in ("condition", "consequence", "alternative")
     )
     if condition is UNKNOWN:
-        return yes if yes == no else UNKNOWN
-    return yes if condition else no
+        return if_true if if_true == if_false else UNKNOWN
+    return if_true if condition else if_false
 
 
 def _binary(node: Node, scope: Scope) -> object:
@@ -309,8 +309,8 @@ def _binary(node: Node, scope: Scope) -> object:
     )
     if operator in ("||", "??"):
         # An unknown left side is usually an environment variable, which may be unset.
-        missing = left is None or left is UNKNOWN or (operator == "||" and not left)
-        return right if missing else left
+        use_right = left is None or left is UNKNOWN or (operator == "||" and not left)
+        return right if use_right else left
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if operator == "&&":
@@ -318,8 +318,8 @@ def _binary(node: Node, scope: Scope) -> object:
     if operator in ("===", "==", "!==", "!="):
         return (left == right) == (operator[0] == "=")
     if operator == "+" and isinstance(left, str | int) and isinstance(right, str | int):
-        texts = isinstance(left, str) or isinstance(right, str)
-        return f"{left}{right}" if texts else int(left) + int(right)
+        is_concatenation = isinstance(left, str) or isinstance(right, str)
+        return f"{left}{right}" if is_concatenation else int(left) + int(right)
     return UNKNOWN
 
 

@@ -81,13 +81,13 @@ class Partials:
 
 def _as_block_or_inline(text: str, tag: re.Match[str]) -> str:
     """Return a partial as separate blocks, or inline if its tag shares a line."""
-    before = tag.string[tag.string.rfind("\n", 0, tag.start()) + 1 : tag.start()]
-    after = tag.string[tag.end() :].split("\n", 1)[0]
-    if before.strip() or after.strip():
+    text_before = tag.string[tag.string.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+    text_after = tag.string[tag.end() :].split("\n", 1)[0]
+    if text_before.strip() or text_after.strip():
         return text.strip()
-    above = tag.string[: tag.start() - len(before)].rstrip().split("\n")[-1]
-    if before and (_LIST_ITEM.match(above) or above.startswith(before)):
-        return re.sub(r"\n(?!\n)", f"\n{before}", text)
+    line_above = tag.string[: tag.start() - len(text_before)].rstrip().split("\n")[-1]
+    if text_before and (_LIST_ITEM.match(line_above) or line_above.startswith(text_before)):
+        return re.sub(r"\n(?!\n)", f"\n{text_before}", text)
     return f"\n\n{text}\n\n"
 
 

@@ -27,15 +27,15 @@ class Doc:
 
     id: str
     name: str
-    """The path of its file below the docs folder."""
+    """The path of the page's file below the docs folder."""
     label: str
     position: float | None
     index: bool
-    """Whether it is the index page of its folder."""
+    """Whether the page is the index page of its folder."""
 
     @property
     def folder(self) -> str:
-        """Its folder, `.` for the docs folder."""
+        """The page's folder, `.` for the docs folder."""
         return PurePosixPath(self.name).parent.as_posix()
 
 
@@ -112,8 +112,8 @@ def order_docs(
             part = translate(name, item.label) if item.category and name else item.label
             for doc in _doc_ids(item):
                 parts.setdefault(doc, part if item.category else "")
-    known = {doc.id for doc in docs}
-    return [(doc, part) for doc, part in parts.items() if doc in known]
+    doc_ids = {doc.id for doc in docs}
+    return [(doc, part) for doc, part in parts.items() if doc in doc_ids]
 
 
 def _doc_ids(item: _Item) -> Iterator[str]:
@@ -147,9 +147,9 @@ def _normalize_typed(
             yield from autogenerator.items(scalar(item.get("dirName")) or ".")
         case "category":
             link = item.get("link")
-            to_doc = isinstance(link, dict) and link.get("type") == "doc" and "id" in link
+            links_to_doc = isinstance(link, dict) and link.get("type") == "doc" and "id" in link
             yield _Item(
-                scalar(link["id"]) if to_doc and isinstance(link, dict) else None,
+                scalar(link["id"]) if links_to_doc and isinstance(link, dict) else None,
                 scalar(item.get("label")),
                 tuple(_normalize(item.get("items") or [], autogenerator)),
                 category=True,
@@ -194,11 +194,15 @@ class _Autogenerator:
         folder = (PurePosixPath(parent) / name).as_posix()
         category = self._categories.get(folder, Category())
         doc = self._linked_doc(self._docs.get(folder, []), category)
-        number, plain = split_prefix(name) if self._prefixes else (None, name)
+        number, name_without_number = split_prefix(name) if self._prefixes else (None, name)
         positions = (category.position, doc.position if doc else None, number)
         return _Item(
             doc.id if doc else category.link,
-            category.label if category.label is not None else doc.label if doc else plain,
+            category.label
+            if category.label is not None
+            else doc.label
+            if doc
+            else name_without_number,
             tuple(item for item in self.items(folder) if not doc or item.doc != doc.id),
             category=True,
             position=next((p for p in positions if p is not None), None),
@@ -213,9 +217,9 @@ class _Autogenerator:
         return next((doc for doc in docs if doc.index), None)
 
 
-_PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$", re.A)
-# Dates and version numbers look like prefixes but are names.
-_NOT_PREFIX = re.compile(r"^\d+[-_.]\d+", re.A)
+_NUMBER_PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$", re.A)
+# Looks like a prefix, but is part of the name.
+_DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+", re.A)
 DEFAULT_EXCLUDE = (
     "**/_*.{js,jsx,ts,tsx,md,mdx}",
     "**/_*/**",
@@ -227,7 +231,7 @@ DEFAULT_EXCLUDE = (
 
 def split_prefix(name: str) -> tuple[float | None, str]:
     """Split `02-control` into its position and its name."""
-    match = None if _NOT_PREFIX.match(name) else _PREFIX.match(name)
+    match = None if _DATE_OR_VERSION.match(name) else _NUMBER_PREFIX.match(name)
     return (float(match[1]), match[2]) if match else (None, name)
 
 
@@ -239,13 +243,13 @@ def is_index(name: str) -> bool:
 
 def page_id(name: str, front_matter: Mapping[str, Any], *, prefixes: bool = True) -> str:
     """Return the id of a page, which sidebars refer to."""
-    folders, base = _names(name, front_matter, prefixes)
+    folders, base = _path_parts(name, front_matter, prefixes)
     return "/".join([*folders, base])
 
 
 def page_slug(name: str, front_matter: Mapping[str, Any], *, prefixes: bool = True) -> str:
     """Return the page's slug below the docs route."""
-    folders, base = _names(name, front_matter, prefixes)
+    folders, base = _path_parts(name, front_matter, prefixes)
     slug = front_matter.get("slug")
     if isinstance(slug, str) and slug.startswith("/"):
         return slug
@@ -260,7 +264,9 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(_glob_regex(pattern).fullmatch(name) for pattern in patterns)
 
 
-def _names(name: str, front_matter: Mapping[str, Any], prefixes: bool) -> tuple[list[str], str]:
+def _path_parts(
+    name: str, front_matter: Mapping[str, Any], prefixes: bool
+) -> tuple[list[str], str]:
     """Return the folders and the name of a page, without number prefixes if they are enabled."""
     path = PurePosixPath(name)
     strip = prefixes and front_matter.get("parse_number_prefixes") is not False

@@ -13,7 +13,7 @@ from citewell.domain import Book, Page, SkippedFile
 from citewell.errors import UnreadableFile, UnsupportedSource
 from citewell.ingest.formats.base import BookFormat, SourceFile, check_configured_folder, quote_path
 from citewell.ingest.formats.docusaurus.config import (
-    CURRENT,
+    CURRENT_VERSION,
     DocsPlugin,
     SiteConfig,
     config_file,
@@ -68,19 +68,19 @@ class _Docs:
     plugin: DocsPlugin
     version: str
     route: tuple[str, str]
-    """The URL prefix of its pages: the plugin's route and the version's path."""
+    """The URL prefix of the pages: the plugin's route and the version's path."""
 
     @property
     def folder(self) -> Path:
         """The folder of the pages."""
-        if self.version == CURRENT:
+        if self.version == CURRENT_VERSION:
             return self.site / self.plugin.path
         return self.site / self.plugin.named("versioned_docs") / f"version-{self.version}"
 
     @property
     def sidebars(self) -> Path | None:
         """The sidebars file, if there is one."""
-        if self.version == CURRENT:
+        if self.version == CURRENT_VERSION:
             return self.site / self.plugin.sidebars if self.plugin.sidebars else None
         folder = self.site / self.plugin.named("versioned_sidebars")
         return folder / f"version-{self.version}-sidebars.json"
@@ -89,7 +89,7 @@ class _Docs:
     def translations(self) -> Path:
         """The folder of translated pages; the labels are in the `.json` file next to it."""
         suffix = "" if self.plugin.id == "default" else f"-{self.plugin.id}"
-        name = CURRENT if self.version == CURRENT else f"version-{self.version}"
+        name = CURRENT_VERSION if self.version == CURRENT_VERSION else f"version-{self.version}"
         folder = self.site / self.config.locale.folder
         return folder / f"docusaurus-plugin-content-docs{suffix}" / name
 
@@ -183,9 +183,9 @@ def _all_versions(site: Path, config: SiteConfig) -> Iterator[_Docs]:
             site / plugin.path, "path", file.name if file else "the configuration"
         )
         names = read_versions(site, plugin)
-        last = last_version(names, plugin)
+        default_version = last_version(names, plugin)
         for name in names:
-            route = (plugin.route, version_path(name, last, plugin))
+            route = (plugin.route, version_path(name, default_version, plugin))
             yield _Docs(site=site, config=config, plugin=plugin, version=name, route=route)
 
 
@@ -198,9 +198,10 @@ def _selected_versions(
     if own_docs and root.resolve() != site.resolve():
         return own_docs
     version = options.version
-    known = list(dict.fromkeys(docs.version for docs in all_docs))
-    if version and version not in known:
-        raise UnsupportedSource(f"The book has no version {version!r}: use {' or '.join(known)}.")
+    versions = list(dict.fromkeys(docs.version for docs in all_docs))
+    if version and version not in versions:
+        known = " or ".join(versions)
+        raise UnsupportedSource(f"The book has no version {version!r}: use {known}.")
     selected: list[_Docs] = []
     for plugin in config.plugins:
         names = read_versions(site, plugin)
@@ -219,9 +220,9 @@ def _pages(docs: _Docs, options: IngestOptions, skipped: list[SkippedFile]) -> l
             includes = _includes(docs, name, options)
             source = _read_source(docs, file, options, includes)
             skipped += includes.skipped
-            hidden = next((k for k in ("draft", "unlisted") if source.front_matter.get(k)), None)
-            if hidden:
-                skipped.append(SkippedFile(source=name, reason=f"is {hidden}", failed=False))
+            flag = next((k for k in ("draft", "unlisted") if source.front_matter.get(k)), None)
+            if flag:
+                skipped.append(SkippedFile(source=name, reason=f"is {flag}", failed=False))
                 continue
             page = _page(docs, name, source)
             doc = _doc(docs, source, page)
@@ -333,8 +334,8 @@ def _labels(docs: _Docs, options: IngestOptions) -> Translate:
         translations = None
 
     def translate(sidebar: str, label: str) -> str:
-        known = translations if isinstance(translations, dict) else {}
-        entry = known.get(f"sidebar.{sidebar}.category.{label}")
+        entries = translations if isinstance(translations, dict) else {}
+        entry = entries.get(f"sidebar.{sidebar}.category.{label}")
         message = entry.get("message") if isinstance(entry, dict) else None
         return message if isinstance(message, str) else label
 
@@ -388,7 +389,7 @@ def _written_for_docusaurus(docs: Path) -> bool:
     signs: set[str] = set()
     for file in islice(markdown_files(docs), _SAMPLE_SIZE):
         signs.update({".mdx"} if file.name.endswith(".mdx") else ())
-        head = read_prefix(file.path, 2000)
-        signs.update(_FRONT_MATTER.findall(head.split("\n---", 1)[0] if head[:3] == "---" else ""))
+        text = read_prefix(file.path, 2000)
+        signs.update(_FRONT_MATTER.findall(text.split("\n---", 1)[0] if text[:3] == "---" else ""))
     # Other generators use `slug`, too.
     return bool(signs & {"sidebar_position", "sidebar_label"} or {"slug", ".mdx"} <= signs)

@@ -91,8 +91,8 @@ def _page_heading(items: list[Block | Heading]) -> Heading | None:
         return first
     # The first heading of an EPUB chapter is often of the second level.
     starts_page = bool(headings) and items[0] is headings[0]
-    highest = starts_page and all(h.level > headings[0].level for h in headings[1:])
-    return headings[0] if highest else None
+    is_highest = starts_page and all(h.level > headings[0].level for h in headings[1:])
+    return headings[0] if is_highest else None
 
 
 class _BlockRenderer:
@@ -179,9 +179,9 @@ class _BlockRenderer:
             yield Block(kind="quote", text=quoted)
 
     def _admonition(self, element: Element) -> Iterator[Block]:
-        names = class_attribute(element)
+        classes = class_attribute(element)
         kind = next(
-            (k for k in _ADMONITION_KINDS if re.search(rf"(?:^|[\s-]){k}(?=[\s_-]|$)", names)),
+            (k for k in _ADMONITION_KINDS if re.search(rf"(?:^|[\s-]){k}(?=[\s_-]|$)", classes)),
             "note",
         )
         kind = "note" if kind in ("secondary", "primary") else kind
@@ -195,8 +195,8 @@ class _BlockRenderer:
             heading.clear()
             heading.tail = tail
         if text := join_blocks(self.blocks(element)):
-            inner = max((len(run) for run in re.findall("^:{3,}", text, re.M)), default=2)
-            fence = ":" * (inner + 1)
+            longest = max((len(run) for run in re.findall("^:{3,}", text, re.M)), default=2)
+            fence = ":" * (longest + 1)
             has_title = title and title.lower() != kind
             label = f"[{re.sub(r'[][]', '', title)}]" if has_title else ""
             yield Block(kind="admonition", text=f"{fence}{kind}{label}\n\n{text}\n\n{fence}")
@@ -248,16 +248,16 @@ class _BlockRenderer:
 
     def _caption(self, element: Element) -> Iterator[Block | Heading]:
         for item in self.items_of(element):
-            prose = isinstance(item, Block) and item.kind == "prose"
-            yield Block(kind="caption", text=item.text) if prose else item
+            is_prose = isinstance(item, Block) and item.kind == "prose"
+            yield Block(kind="caption", text=item.text) if is_prose else item
 
     def _strong_paragraph(self, element: Element) -> Iterator[Block]:
         if text := self._inline.line(self._inline.inside(element)).replace("\n", " "):
             yield Block(kind="prose", text=text if "**" in text else f"**{text}**")
 
     def _is_long(self, element: Element) -> bool:
-        inner = [e for e in element.iterdescendants() if tag_name(e) in BLOCKS]
-        return len(inner) > 1 or any(tag_name(e) != "p" for e in inner)
+        inner_blocks = [e for e in element.iterdescendants() if tag_name(e) in BLOCKS]
+        return len(inner_blocks) > 1 or any(tag_name(e) != "p" for e in inner_blocks)
 
 
 def heading_id(heading: Element) -> str:
@@ -269,8 +269,8 @@ def heading_id(heading: Element) -> str:
     containers = ("header", "hgroup", "div", "section", "article")
     parent = heading.getparent()
     while parent is not None and tag_name(parent) in containers:
-        first = next((e for e in parent.iter(*_HEADINGS)), None)
-        if first is not heading:
+        first_heading = next((e for e in parent.iter(*_HEADINGS)), None)
+        if first_heading is not heading:
             break
         if anchor := parent.get("id"):
             return anchor

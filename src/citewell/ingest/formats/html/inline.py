@@ -25,7 +25,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺
 _BREAK = "\x0b"
 # Placeholders; `line` replaces them by Markdown, which depends on the adjacent characters.
 _STRONG, _EM = ("\x01", "\x02"), ("\x03", "\x04")
-_PAIRS = (
+_EMPHASIS_PATTERNS = (
     (re.compile("(?<!\\w)\x03(\\s*)([^\x03\x04]*?)(\\s*)\x04(?!\\w)"), "*"),
     (re.compile("\x01(\\s*)([^\x01\x02]*?)(\\s*)\x02"), "**"),
 )
@@ -33,8 +33,8 @@ _FOOTNOTE_REFERENCE = re.compile(
     r"\b(?:noteref|footnote-ref(?:erence)?|doc-noteref|fnref|footnote-link)\b"
 )
 _FOOTNOTE_LINK = re.compile(r"\[(?:\\\[)?([\w*†‡]{1,4})(?:\\\])?\]\(\S*#\S*\)")
-_BACKLINK = re.compile(r"^[\s↩↑^⏎\ufe0e\ufe0f]*$")
-_PERMALINK = re.compile(r"^[\s¶#§🔗]*$")
+_BACKLINK_SIGN = re.compile(r"^[\s↩↑^⏎\ufe0e\ufe0f]*$")
+_PERMALINK_SIGN = re.compile(r"^[\s¶#§🔗]*$")
 
 
 class InlineRenderer:
@@ -59,7 +59,7 @@ class InlineRenderer:
     def line(self, raw: str) -> str:
         """Finish the output of `element` and `inside`; only `<br>` gives line breaks."""
         raw = _SPACE.sub(" ", raw)
-        for pattern, mark in _PAIRS:
+        for pattern, mark in _EMPHASIS_PATTERNS:
             raw = pattern.sub(partial(_place_marker, mark), raw)
         raw = re.sub("[\x01-\x04]", "", raw)
         lines = (_SPACE.sub(" ", part).strip() for part in raw.split(_BREAK))
@@ -89,15 +89,15 @@ class InlineRenderer:
         if not text:
             return ""
         text = re.sub("[\x00-\x08\x0b\x0c]", "", strip_invisible(text))
-        pieces: list[str] = []
+        parts: list[str] = []
         end = 0
         for math in _TEX.finditer(text):
-            pieces += (
+            parts += (
                 escape_inline(text[end : math.start()]),
                 f"${(math[1] or math[2]).strip()}$",
             )
             end = math.end()
-        return "".join((*pieces, escape_inline(text[end:])))
+        return "".join((*parts, escape_inline(text[end:])))
 
     def resolve_url(self, href: str) -> str:
         """Return the URL of a link, absolute if the base is known; empty if it is unsafe."""
@@ -127,21 +127,21 @@ class InlineRenderer:
         return f"{fence} {code} {fence}" if longest else f"`{code}`"
 
     def _link(self, element: Element) -> str:
-        inner, href = self.inside(element), element.get("href") or ""
-        text = self.line(inner)
+        content, href = self.inside(element), element.get("href") or ""
+        text = self.line(content)
         roles = f"{class_attribute(element)} {element.get('role') or ''} {epub_type(element)}"
-        if "doc-backlink" in roles or (text and _BACKLINK.match(text)):
+        if "doc-backlink" in roles or (text and _BACKLINK_SIGN.match(text)):
             return ""
-        if href.startswith("#") and _PERMALINK.match(text):
+        if href.startswith("#") and _PERMALINK_SIGN.match(text):
             return ""
         if _FOOTNOTE_REFERENCE.search(roles) and text:
             return f"[^{re.sub(r'[^0-9A-Za-z*†‡-]', '', text) or '*'}]"
         target = self.resolve_url(href) if href else ""
         if not text or not target or "](" in text:
-            return inner
-        lead = inner[: len(inner) - len(inner.lstrip())]
+            return content
+        leading_space = content[: len(content) - len(content.lstrip())]
         label = re.sub(r"(?<!\\)([\[\]])", r"\\\1", text.replace("\n", " "))
-        return f"{lead}[{label}]({target}){inner[len(inner.rstrip()) :]}"
+        return f"{leading_space}[{label}]({target}){content[len(content.rstrip()) :]}"
 
     def _superscript(self, element: Element) -> str:
         inner = self.line(self.inside(element))
@@ -180,18 +180,22 @@ def replace_math(tree: Element) -> None:
 
 
 def _formula(element: Element) -> tuple[str, bool] | None:
-    tag, name = tag_name(element), class_attribute(element)
+    tag, classes = tag_name(element), class_attribute(element)
     if tag == "script":
-        kind = element.get("type") or ""
-        return (element.text or "", "display" in kind) if kind.startswith("math/tex") else None
-    if tag == "math" or "katex" in name.split() or "katex-display" in name.split():
+        script_type = element.get("type") or ""
+        return (
+            (element.text or "", "display" in script_type)
+            if script_type.startswith("math/tex")
+            else None
+        )
+    if tag == "math" or "katex" in classes.split() or "katex-display" in classes.split():
         annotations = (
             e.text for e in element.iter("annotation") if "tex" in (e.get("encoding") or "")
         )
         source = next(annotations, "") or (element.get("alttext") if tag == "math" else None)
-        display = element.get("display") == "block" or "katex-display" in name
+        display = element.get("display") == "block" or "katex-display" in classes
         return (source, display) if source else None
-    if re.search(r"(?:^|\s)(?:math|arithmatex)(?=\s|$)", name):
+    if re.search(r"(?:^|\s)(?:math|arithmatex)(?=\s|$)", classes):
         tex = re.fullmatch(r"\s*\\([(\[])(.*)\\[)\]]\s*", "".join(element.itertext()), re.S)
         return (tex[2], tex[1] == "[") if tex else None
     return None

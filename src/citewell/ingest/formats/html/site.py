@@ -58,8 +58,8 @@ class HtmlFormat(BookFormat):
             return root.name.lower().endswith(ENDINGS)
         pages = sum(1 for _ in walk_files(root, ENDINGS))
         sources = sum(1 for _ in markdown_files(root)) if pages else 0
-        built = (root / "index.html").is_file() or (root / "sitemap.xml").is_file()
-        return pages > 0 and (sources == 0 or (built and pages >= sources))
+        is_built = (root / "index.html").is_file() or (root / "sitemap.xml").is_file()
+        return pages > 0 and (sources == 0 or (is_built and pages >= sources))
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the pages and the sitemaps."""
@@ -73,11 +73,11 @@ class HtmlFormat(BookFormat):
         ]
         index, tree = _find_index(files, options)
         site = _site(root, files, tree, options)
-        read: dict[str, tuple[Page, PageMetadata]] = {}
+        read_pages: dict[str, tuple[Page, PageMetadata]] = {}
         for file in files:
             with skip_on_error(file.name, skipped):
-                read[file.name] = _read_page(file, site, options)
-        pages_by_name = _drop_unlisted(read, skipped)
+                read_pages[file.name] = _read_page(file, site, options)
+        pages_by_name = _drop_unlisted(read_pages, skipped)
         pages = _order_pages(root, pages_by_name, (index, tree), options)
         title = (
             site.name or next((text_of(e) for e in tree.iter("title")), "")
@@ -164,19 +164,19 @@ def _first_heading_is_title(content: Element, title: str) -> bool:
 
 
 def _drop_unlisted(
-    read: "dict[str, tuple[Page, PageMetadata]]", skipped: list[SkippedFile]
+    read_pages: "dict[str, tuple[Page, PageMetadata]]", skipped: list[SkippedFile]
 ) -> "dict[str, tuple[Page, PageMetadata]]":
-    unlisted = sum(metadata.unlisted for _, metadata in read.values())
+    unlisted = sum(metadata.unlisted for _, metadata in read_pages.values())
     pages_by_name: dict[str, tuple[Page, PageMetadata]] = {}
-    shared = Counter(page.url for page, _ in read.values())
-    for name, (page, metadata) in read.items():
+    url_counts = Counter(page.url for page, _ in read_pages.values())
+    for name, (page, metadata) in read_pages.items():
         # If all pages have `noindex`, as in a draft of a site, keep them.
-        hidden = metadata.unlisted and unlisted < len(read)
-        if metadata.moved or hidden:
+        is_unlisted = metadata.unlisted and unlisted < len(read_pages)
+        if metadata.moved or is_unlisted:
             reason = "redirects to another page" if metadata.moved else "is marked `noindex`"
             skipped.append(SkippedFile(source=name, reason=reason, failed=False))
             continue
-        url = page.url if shared[page.url] == 1 else metadata.base
+        url = page.url if url_counts[page.url] == 1 else metadata.base
         pages_by_name[name] = (replace(page, url=url), metadata)
     return pages_by_name
 
@@ -189,10 +189,10 @@ def _order_pages(
 ) -> list[Page]:
     resolver = LinkResolver(pages_by_name)
     by_url = {page.url: name for name, (page, _) in pages_by_name.items()}
-    preferred = sitemap_order(_read_sitemaps(root, options), resolver)
+    listed_order = sitemap_order(_read_sitemaps(root, options), resolver)
     home, tree = index
-    if not preferred and tree is not None:
-        preferred = navigation_order(tree, home, resolver)
+    if not listed_order and tree is not None:
+        listed_order = navigation_order(tree, home, resolver)
     next_pages = {
         name: target
         for name, (_, metadata) in pages_by_name.items()
@@ -201,8 +201,8 @@ def _order_pages(
     }
     # Without an index page, `home` is only the first page by name.
     if home in pages_by_name and not link_key(home):
-        preferred = [home, *preferred]
-    order = reading_order(preferred, list(pages_by_name), next_pages)
+        listed_order = [home, *listed_order]
+    order = reading_order(listed_order, list(pages_by_name), next_pages)
     return [pages_by_name[name][0] for name in order]
 
 
@@ -217,7 +217,7 @@ class PageMetadata:
     canonical: str
     base: str
     next: str
-    """The target of its link to the next page."""
+    """The target of the page's link to the next one."""
     part: str
     unlisted: bool
     moved: bool
@@ -301,11 +301,11 @@ def _part(tree: Element) -> str:
 def _docbook_parent(tree: Element) -> str:
     """Return the title of the parent page in DocBook's links."""
     links = {e.get("rel", ""): e for e in tree.iter("link")}
-    up = links.get("up")
+    parent_link = links.get("up")
     homes = {links[rel].get("href") for rel in ("home", "start", "top") if rel in links}
-    if up is None or up.get("href") in homes:
+    if parent_link is None or parent_link.get("href") in homes:
         return ""
-    return collapse_space(up.get("title") or "")
+    return collapse_space(parent_link.get("title") or "")
 
 
 def _links_home(item: Element) -> bool:
@@ -322,8 +322,8 @@ def site_name(titles: Sequence[str]) -> str:
 
 def strip_site_name(title: str, site: str) -> str:
     """Return a page's title without the site name at its end."""
-    short = title.removesuffix(site) if site else title
-    return re.sub(r"\s+[|–—·•»:-]\s*$", "", short).strip() or title
+    without_name = title.removesuffix(site) if site else title
+    return re.sub(r"\s+[|–—·•»:-]\s*$", "", without_name).strip() or title
 
 
 def sitemap_order(sitemaps: Iterable[bytes], resolver: LinkResolver) -> list[str]:
@@ -347,21 +347,21 @@ def navigation_order(index: Element, start: str, resolver: LinkResolver) -> list
 
 
 def reading_order(
-    preferred: Sequence[str], names: Sequence[str], next_pages: dict[str, str]
+    listed_order: Sequence[str], names: Sequence[str], next_pages: dict[str, str]
 ) -> list[str]:
-    """Order the files as in `preferred`, but keep chains of next-page links together."""
-    known = set(names)
-    previous = {b: a for a, b in next_pages.items() if a in known and b in known and a != b}
+    """Order the files as in `listed_order`, but keep chains of next-page links together."""
+    all_names = set(names)
+    previous = {b: a for a, b in next_pages.items() if a in all_names and b in all_names and a != b}
     ordered: dict[str, None] = {}
-    for name in (*preferred, *names):
-        if name in ordered or name not in known:
+    for name in (*listed_order, *names):
+        if name in ordered or name not in all_names:
             continue
-        head, seen = name, {name}
-        while (page := previous.get(head)) and page not in seen and page not in ordered:
-            head = page
-            seen.add(head)
-        current: str | None = head
-        while current is not None and current in known and current not in ordered:
+        first_page, chain = name, {name}
+        while (page := previous.get(first_page)) and page not in chain and page not in ordered:
+            first_page = page
+            chain.add(first_page)
+        current: str | None = first_page
+        while current is not None and current in all_names and current not in ordered:
             ordered[current] = None
             current = next_pages.get(current)
     return list(ordered)
@@ -384,8 +384,8 @@ def link_path(href: str) -> str:
 
 def page_url(name: str, root: str, *, extensionless: bool) -> str:
     """Return the URL of a page below the site's root; an index page has its folder's URL."""
-    folder, _, last = name.rpartition("/")
-    if last.lower() in ("index.html", "index.htm"):
+    folder, _, file_name = name.rpartition("/")
+    if file_name.lower() in ("index.html", "index.htm"):
         path = f"{folder}/" if folder else ""
     else:
         path = re.sub(r"\.html?$", "", name) if extensionless else name

@@ -39,7 +39,7 @@ _INNER_CONTENT_PATHS = (
     ".//*[@itemprop='articleBody']",
     ".//article",
 )
-_DROPPED = frozenset(
+_DROPPED_TAGS = frozenset(
     re.findall(
         r"\S+",
         "script style template noscript nav footer form button select textarea iframe object embed"
@@ -222,10 +222,10 @@ def main_content(tree: Element) -> Element:
     _remove_banner(content)
     length = len(text_of(content))
     for path in _INNER_CONTENT_PATHS:
-        inner = _select(content, path)
+        matching = _select(content, path)
         # Outside the inner element are dates, authors and buttons.
-        if len(inner) == 1 and len(text_of(inner[0])) > length // 2:
-            return inner[0]
+        if len(matching) == 1 and len(text_of(matching[0])) > length // 2:
+            return matching[0]
     return content
 
 
@@ -267,7 +267,7 @@ def remove_unwanted(tree: Element, *, site: bool) -> None:
 
 def _is_unwanted(element: Element, rules: frozenset[str], *, site: bool) -> bool:
     tag = tag_name(element)
-    if tag in _DROPPED or _is_hidden(element, rules):
+    if tag in _DROPPED_TAGS or _is_hidden(element, rules):
         in_quote = any(tag_name(e) == "blockquote" for e in element.iterancestors())
         return not (tag == "footer" and in_quote)
     if tag == "input":

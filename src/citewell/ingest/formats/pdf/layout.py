@@ -11,14 +11,14 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 _MAX_CHARS = 200_000
-_FIXED_PITCH, _FORCE_BOLD, _BOLD = 1, 1 << 18, 600
+_FIXED_PITCH, _FORCE_BOLD, _BOLD_WEIGHT = 1, 1 << 18, 600
 _MONO_NAME = re.compile(r"(?i)courier|mono|consol|menlo|typewriter|cmtt|sourcecode|inconsolata")
 _BOLD_NAME = re.compile(r"(?i)bold|black|heavy|semib|cmbx")
 _HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-", 0x2010: "-"}
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 _MAX_COORDINATE = 30_000
 """Characters farther from the origin, or at NaN, are dropped: the file is damaged there."""
-_SMALLEST, _LARGEST = 0.1, 2_000
+_MIN_FONT_SIZE, _MAX_FONT_SIZE = 0.1, 2_000
 _MIN_COLUMN_GAP = 1.5
 """A larger gap, relative to the font size, separates columns and cells."""
 
@@ -95,9 +95,9 @@ class _RunReader:
             return
         current = self._current
         # The characters of a word share a font, and looking it up is slow.
-        inside = bool(current.fonts) and current.chars[-1] != " "
-        font = current.fonts[-1] if inside else self._font_at(index)
-        if current.chars and self._starts_run(left, y, font.size):
+        in_word = bool(current.fonts) and current.chars[-1] != " "
+        font = current.fonts[-1] if in_word else self._font_at(index)
+        if current.chars and self._is_new_run(left, y, font.size):
             self._finish_run()
             current, font = self._current, self._font_at(index)
         if not current.fonts:
@@ -120,7 +120,7 @@ class _RunReader:
             case _:
                 return box.left, box.right, box.bottom
 
-    def _starts_run(self, left: float, y: float, size: float) -> bool:
+    def _is_new_run(self, left: float, y: float, size: float) -> bool:
         current = self._current
         if not current.fonts:
             return False
@@ -164,8 +164,8 @@ def _decode_char(code: int) -> str:
         return _HYPHENS[code]
     if code in _LIGATURES:
         return _LIGATURES[code]
-    unusable = code < 0x20 or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF  # noqa: PLR2004
-    return "" if unusable else chr(code)
+    is_invalid = code < 0x20 or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF  # noqa: PLR2004
+    return "" if is_invalid else chr(code)
 
 
 def _read_font(textpage: Any, index: int, handle: Any) -> Font:
@@ -174,7 +174,7 @@ def _read_font(textpage: Any, index: int, handle: Any) -> Font:
     if pdfium.FPDFText_GetMatrix(textpage, index, matrix):
         # Many programs write characters at size 1 and scale them.
         size *= (abs(matrix.c) ** 2 + abs(matrix.d) ** 2) ** 0.5 or 1.0
-    size = size if _SMALLEST < size < _LARGEST else 1.0
+    size = size if _MIN_FONT_SIZE < size < _MAX_FONT_SIZE else 1.0
     font = pdfium.FPDFTextObj_GetFont(handle) if handle is not None else None
     if not font:
         return Font(round(size, 1), bold=False, mono=False)
@@ -184,7 +184,7 @@ def _read_font(textpage: Any, index: int, handle: Any) -> Font:
     flags, weight = pdfium.FPDFFont_GetFlags(font), pdfium.FPDFFont_GetWeight(font)
     return Font(
         round(size, 1),
-        bold=bool(_BOLD_NAME.search(name)) or weight >= _BOLD or bool(flags & _FORCE_BOLD),
+        bold=bool(_BOLD_NAME.search(name) or weight >= _BOLD_WEIGHT or flags & _FORCE_BOLD),
         mono=bool(flags & _FIXED_PITCH) or bool(_MONO_NAME.search(name)) or _is_monospaced(font),
     )
 
@@ -198,8 +198,8 @@ def _is_monospaced(font: Any) -> bool:
             width = ctypes.c_float()
             if pdfium.FPDFFont_GetGlyphWidth(font, ord(letter), 100.0, width) and width.value > 0:
                 widths[-1].add(round(width.value, 1))
-    narrow, wide = widths
-    return len(narrow) == 1 and narrow == wide
+    narrow_widths, wide_widths = widths
+    return len(narrow_widths) == 1 and narrow_widths == wide_widths
 
 
 _MIN_COLUMN_LINES = 4
@@ -277,9 +277,9 @@ def read_lines(runs: Sequence[Run], page: int) -> list[Line]:
 def _group_lines(runs: Iterable[Run], page: int) -> list[Line]:
     lines: list[Line] = []
     for run in sorted(runs, key=lambda run: (-run.y, run.x0)):
-        last = lines[-1] if lines else None
-        if last and abs(last.y - run.y) <= 0.5 * min(run.size, last.cells[-1].size):
-            last.cells.append(run)
+        line = lines[-1] if lines else None
+        if line and abs(line.y - run.y) <= 0.5 * min(run.size, line.cells[-1].size):
+            line.cells.append(run)
         else:
             lines.append(Line([run], page))
     for line in lines:
@@ -291,19 +291,19 @@ def _split_columns(runs: list[Run], depth: int) -> list[list[Run]]:
     gutter = _find_gutter(runs) if depth < 3 else None  # noqa: PLR2004 - four columns at most
     if gutter is None:
         return [runs] if runs else []
-    across = sorted((r for r in runs if _crosses(r, gutter)), key=lambda run: -run.y)
-    beside = [run for run in runs if not _crosses(run, gutter)]
+    crossing_runs = sorted((r for r in runs if _crosses(r, gutter)), key=lambda run: -run.y)
+    column_runs = [run for run in runs if not _crosses(run, gutter)]
     regions: list[list[Run]] = []
-    for run in (*across, None):
-        floor = run.y if run else float("-inf")
-        band = [other for other in beside if other.y > floor]
-        beside = [other for other in beside if other.y <= floor]
-        for side in (
-            [other for other in band if other.x1 <= gutter + _GUTTER_MARGIN],
-            [other for other in band if other.x1 > gutter + _GUTTER_MARGIN],
+    for run in (*crossing_runs, None):
+        bottom = run.y if run else float("-inf")
+        runs_above = [other for other in column_runs if other.y > bottom]
+        column_runs = [other for other in column_runs if other.y <= bottom]
+        for column in (
+            [other for other in runs_above if other.x1 <= gutter + _GUTTER_MARGIN],
+            [other for other in runs_above if other.x1 > gutter + _GUTTER_MARGIN],
         ):
-            regions += _split_columns(side, depth + 1)
-        if run and regions and not band and _crosses(regions[-1][-1], gutter):
+            regions += _split_columns(column, depth + 1)
+        if run and regions and not runs_above and _crosses(regions[-1][-1], gutter):
             regions[-1].append(run)
         elif run:
             regions.append([run])
@@ -341,18 +341,20 @@ def _separates_columns(runs: list[Run], x: float, bounds: tuple[float, float]) -
 
 
 def _is_running_text(runs: list[Run], width: float) -> bool:
-    wide = median(run.x1 - run.x0 for run in runs) >= 0.5 * width
-    return wide and median(len(run.text) for run in runs) >= _MIN_PROSE_CHARS
+    fills_width = median(run.x1 - run.x0 for run in runs) >= 0.5 * width
+    return fills_width and median(len(run.text) for run in runs) >= _MIN_PROSE_CHARS
 
 
 def drop_running_heads(pages: Sequence[list[Line]]) -> list[list[Line]]:
     """Drop page numbers, and lines repeated at the same position on many pages."""
-    seen: dict[str, Counter[int]] = {}
+    positions: dict[str, Counter[int]] = {}
     for lines in pages:
         for line in (*_edge_lines(lines, top=True), *_edge_lines(lines, top=False)):
-            seen.setdefault(_digits_masked(line), Counter())[int(line.y // _POSITION_STEP)] += 1
+            positions.setdefault(_digits_masked(line), Counter())[
+                int(line.y // _POSITION_STEP)
+            ] += 1
     offset = _page_number_offset(pages)
-    return [_drop_edges(lines, seen, offset) for lines in pages]
+    return [_drop_edges(lines, positions, offset) for lines in pages]
 
 
 def _page_number_offset(pages: Sequence[list[Line]]) -> int | None:
@@ -372,19 +374,21 @@ def _numbers_at_ends(line: Line) -> set[int]:
     return {int(w) for w in (words[0], words[-1]) if re.fullmatch(r"[0-9]{1,5}", w)}
 
 
-def _drop_edges(lines: list[Line], seen: dict[str, Counter[int]], offset: int | None) -> list[Line]:
+def _drop_edges(
+    lines: list[Line], positions: dict[str, Counter[int]], offset: int | None
+) -> list[Line]:
     dropped: set[int] = set()
     for top in (True, False):
         edge = _edge_lines(lines, top=top)
-        inner = [line.y for line in lines if line not in edge]
-        neighbour_y = (max(inner) if top else min(inner)) if inner else None
+        heights = [line.y for line in lines if line not in edge]
+        neighbour_y = (max(heights) if top else min(heights)) if heights else None
         for line in reversed(edge):
             # Running heads are separate from the text; the last line of a full page is not.
-            separate = (
+            is_separate = (
                 neighbour_y is None or abs(line.y - neighbour_y) > _MIN_HEADER_GAP * line.size
             )
-            numbered = offset is not None and line.page + offset in _numbers_at_ends(line)
-            if not separate or not (numbered or _is_repeated(line, seen)):
+            has_page_number = offset is not None and line.page + offset in _numbers_at_ends(line)
+            if not is_separate or not (has_page_number or _is_repeated(line, positions)):
                 neighbour_y = line.y
                 continue
             dropped.add(id(line))
@@ -405,9 +409,9 @@ def _digits_masked(line: Line) -> str:
     return "#" if re.fullmatch(r"[ivxlc]+", text) else re.sub(r"\d+", "#", text)
 
 
-def _is_repeated(line: Line, seen: dict[str, Counter[int]]) -> bool:
+def _is_repeated(line: Line, positions: dict[str, Counter[int]]) -> bool:
     text = _digits_masked(line)
-    positions = seen[text]
+    counts = positions[text]
     y = int(line.y // _POSITION_STEP)
-    times = max(positions[y] + positions[y - 1], positions[y] + positions[y + 1])
-    return times >= (2 if _PAGE_NUMBER.match(text) else _MIN_REPEATS)
+    repeats = max(counts[y] + counts[y - 1], counts[y] + counts[y + 1])
+    return repeats >= (2 if _PAGE_NUMBER.match(text) else _MIN_REPEATS)

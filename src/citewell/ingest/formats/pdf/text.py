@@ -17,7 +17,9 @@ _MAX_BOLD_HEADING_CHARS = 80
 _MAX_LEVELS = 4
 _MAX_HEADING_LINES = 3
 _MIN_TITLE_CHARS = 3
-_LABEL = re.compile(r"(?:chapter|part|appendix|section|kapitel|teil)?\s*(?:\d+|[ivxlc]+)\.?", re.I)
+_CHAPTER_LABEL = re.compile(
+    r"(?:chapter|part|appendix|section|kapitel|teil)?\s*(?:\d+|[ivxlc]+)\.?", re.I
+)
 _NUMBERING = re.compile(r"(?:chapter|part|appendix|section)?[\divxlc]*")
 
 
@@ -61,29 +63,29 @@ def _insert_bookmarks(lines: list[Line], bookmarks: list[Bookmark]) -> list[Item
     items: list[Item] = list(lines)
     start = 0
     for bookmark in bookmarks:
-        first, last = _find_bookmark(items, start, bookmark)
-        items[first:last] = [PdfHeading(bookmark.level, bookmark.title, bookmark.page)]
-        start = first + 1
-        previous = items[first - 1] if first else None
-        if last > first and isinstance(previous, Line) and _LABEL.fullmatch(previous.text):
+        index, end = _find_bookmark(items, start, bookmark)
+        items[index:end] = [PdfHeading(bookmark.level, bookmark.title, bookmark.page)]
+        start = index + 1
+        previous = items[index - 1] if index else None
+        if end > index and isinstance(previous, Line) and _CHAPTER_LABEL.fullmatch(previous.text):
             # "Chapter 3" above the chapter's name.
-            del items[first - 1]
+            del items[index - 1]
             start -= 1
     return items
 
 
 def _find_bookmark(items: list[Item], start: int, bookmark: Bookmark) -> tuple[int, int]:
-    """Return the range of lines with a bookmark's title, or an empty range at its target."""
+    """Return the range of lines with a bookmark's title, or an empty range at the target."""
     title = _letters_only(bookmark.title)
-    for first in range(start, len(items)):
+    for first_index in range(start, len(items)):
         text = ""
-        for last in range(first, min(first + _MAX_HEADING_LINES, len(items))):
-            item = items[last]
+        for index in range(first_index, min(first_index + _MAX_HEADING_LINES, len(items))):
+            item = items[index]
             if not isinstance(item, Line):
                 break
             text += _letters_only(item.text)
             if _is_same_title(text, title):
-                return first, last + 1
+                return first_index, index + 1
     for index in range(start, len(items)):
         item = items[index]
         if bookmark.y is not None and isinstance(item, Line) and item.y <= bookmark.y:
@@ -98,9 +100,9 @@ def _letters_only(text: str) -> str:
 def _is_same_title(text: str, title: str) -> bool:
     if text == title:
         return bool(title)
-    for whole, part in ((text, title), (title, text)):
-        if len(part) >= _MIN_TITLE_CHARS and whole.endswith(part):
-            return bool(_NUMBERING.fullmatch(whole[: -len(part)]))
+    for long_title, short_title in ((text, title), (title, text)):
+        if len(short_title) >= _MIN_TITLE_CHARS and long_title.endswith(short_title):
+            return bool(_NUMBERING.fullmatch(long_title[: -len(short_title)]))
     return False
 
 
@@ -117,22 +119,22 @@ def _detect_headings_by_size(lines: list[Line]) -> list[Item]:
     sizes = sorted({_rounded_size(line) for line in lines if _is_large(line, body)}, reverse=True)
     levels = {size: min(level, _MAX_LEVELS) for level, size in enumerate(sizes, start=1)}
     bold_share = sum(line.bold for line in lines) / max(len(lines), 1)
-    lowest = min(len(sizes), _MAX_LEVELS) + 1
+    bold_level = min(len(sizes), _MAX_LEVELS) + 1
     items: list[Item] = []
     previous: Line | None = None
     for index, line in enumerate(lines):
         level = levels.get(_rounded_size(line)) if _is_large(line, body) else None
         following = lines[index + 1] if index + 1 < len(lines) else None
         if level is None and bold_share < 0.3 and _is_bold_heading(previous, line, following):  # noqa: PLR2004
-            level = lowest
-        last = items[-1] if items else None
+            level = bold_level
+        last_item = items[-1] if items else None
         if (
-            isinstance(last, PdfHeading)
+            isinstance(last_item, PdfHeading)
             and previous
-            and level == last.level
+            and level == last_item.level
             and _continues_heading(previous, line)
         ):
-            items[-1] = PdfHeading(level, f"{last.title} {line.text}", last.page)
+            items[-1] = PdfHeading(level, f"{last_item.title} {line.text}", last_item.page)
         else:
             items.append(PdfHeading(level, line.text, line.page) if level else line)
         previous = line
@@ -149,23 +151,23 @@ def _is_large(line: Line, body: float) -> bool:
     return line.size >= _HEADING_SIZE_RATIO * body and any(char.isalpha() for char in line.text)
 
 
-def _is_bold_heading(previous: Line | None, line: Line, after: Line | None) -> bool:
+def _is_bold_heading(previous: Line | None, line: Line, following: Line | None) -> bool:
     """Return whether a bold line is apart from the lines before it and precedes a normal line."""
-    if not line.bold or line.mono or after is None or after.bold or len(line.cells) > 2:  # noqa: PLR2004
+    if not line.bold or line.mono or following is None or following.bold or len(line.cells) > 2:  # noqa: PLR2004
         return False
     if len(line.text) > _MAX_BOLD_HEADING_CHARS or line.text.endswith((".", ",", ";", ":")):
         return False
-    if previous is None or not _same_column(previous, line):
+    if previous is None or not _are_in_same_column(previous, line):
         return True
     return previous.y - line.y > 1.3 * line.size
 
 
 def _continues_heading(previous: Line, line: Line) -> bool:
-    return _same_column(previous, line) and previous.y - line.y < 1.8 * line.size
+    return _are_in_same_column(previous, line) and previous.y - line.y < 1.8 * line.size
 
 
-def _same_column(line: Line, other: Line) -> bool:
-    return (line.page, line.column) == (other.page, other.column)
+def _are_in_same_column(line_1: Line, line_2: Line) -> bool:
+    return (line_1.page, line_1.column) == (line_2.page, line_2.column)
 
 
 _BULLET = re.compile(r"^([•‣▪◦●○■□–—∙·*-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
@@ -252,7 +254,7 @@ class _BlockBuilder:
             return False
         gap = previous.y - run[0].y
         max_gap = _PARAGRAPH_GAP * self._line_spacing * run[0].size
-        return _same_column(previous, run[0]) and gap <= max_gap
+        return _are_in_same_column(previous, run[0]) and gap <= max_gap
 
     def _code(self, lines: list[Line]) -> str:
         width = median((c.x1 - c.x0) / len(c.text) for line in lines for c in line.cells) or 1.0
@@ -261,7 +263,7 @@ class _BlockBuilder:
         for previous, line in zip([None, *lines], lines, strict=False):
             if (
                 previous
-                and _same_column(previous, line)
+                and _are_in_same_column(previous, line)
                 and previous.y - line.y > 1.5 * self._line_spacing * line.size
             ):
                 code.append("")
@@ -286,21 +288,21 @@ class _BlockBuilder:
             return True
         if abs(previous.size - line.size) > 0.12 * previous.size:
             return True
-        item = bool(_BULLET.match(self._paragraph[0].text))
-        if not _same_column(previous, line):
+        in_item = bool(_BULLET.match(self._paragraph[0].text))
+        if not _are_in_same_column(previous, line):
             return _ends_at_column_break(previous, line)
         gap = previous.y - line.y
         if gap > _PARAGRAPH_GAP * self._line_spacing * line.size:
             return True
-        if item and 0 < _PARAGRAPH_GAP * self._item_gap < gap:
+        if in_item and 0 < _PARAGRAPH_GAP * self._item_gap < gap:
             return True  # the gap is larger than between the items of the list
         indented = line.x0 > line.left + 0.8 * line.size and line.x0 > previous.x0 + 0.8 * line.size
-        short = previous.x1 < previous.right - 0.25 * (previous.right - previous.left)
-        outdented = item and line.x0 < previous.x0 - 0.8 * line.size
+        ends_early = previous.x1 < previous.right - 0.25 * (previous.right - previous.left)
+        outdented = in_item and line.x0 < previous.x0 - 0.8 * line.size
         return (
-            (indented and not item)
+            (indented and not in_item)
             or outdented
-            or (short and bool(_SENTENCE_END.search(previous.text)))
+            or (ends_early and bool(_SENTENCE_END.search(previous.text)))
         )
 
     def _end_paragraph(self, following: Line | None) -> Iterator[PageBlock]:
@@ -345,35 +347,35 @@ class _BlockBuilder:
                 text = f"{text} {line.text}"
         return text
 
-    def _is_hyphenated_compound(self, previous: str, after: str) -> bool:
-        if f"{previous}{after}".lower() in self._words:
+    def _is_hyphenated_compound(self, first_half: str, second_half: str) -> bool:
+        if f"{first_half}{second_half}".lower() in self._words:
             return False
-        if f"{previous}-{after}".lower() in self._words:
+        if f"{first_half}-{second_half}".lower() in self._words:
             return True
-        plain = previous.islower() or previous.istitle()
-        return not after[0].islower() or not plain or "-" in previous
+        is_ordinary = first_half.islower() or first_half.istitle()
+        return not second_half[0].islower() or not is_ordinary or "-" in first_half
 
 
 def _ends_at_column_break(previous: Line, line: Line) -> bool:
     """Return whether a paragraph ends at the column or page break between two lines."""
     if not _SENTENCE_END.search(previous.text) or line.text[0].islower():
         return False
-    width, other = previous.right - previous.left, line.right - line.left
-    short = previous.x1 < previous.right - 0.1 * width
-    if abs(width - other) > 0.3 * max(width, other):
+    previous_width, width = previous.right - previous.left, line.right - line.left
+    ends_early = previous.x1 < previous.right - 0.1 * previous_width
+    if abs(previous_width - width) > 0.3 * max(previous_width, width):
         return True  # from one column to the full width, or back
-    return short or line.x0 > line.left + 0.8 * line.size
+    return ends_early or line.x0 > line.left + 0.8 * line.size
 
 
-def _get(items: Sequence[Item], place: int) -> Item | None:
-    return items[place] if place < len(items) else None
+def _get(items: Sequence[Item], index: int) -> Item | None:
+    return items[index] if index < len(items) else None
 
 
 def _continues_sentence(previous: Line, line: Line) -> bool:
     """Return whether a line that looks like a list item, `2. It`, continues a sentence."""
-    full = previous.x1 > previous.right - 0.1 * (previous.right - previous.left)
-    aligned = _same_column(previous, line) and abs(line.x0 - previous.x0) < line.size
-    return full and aligned and not _SENTENCE_END.search(previous.text)
+    fills_line = previous.x1 > previous.right - 0.1 * (previous.right - previous.left)
+    is_aligned = _are_in_same_column(previous, line) and abs(line.x0 - previous.x0) < line.size
+    return fills_line and is_aligned and not _SENTENCE_END.search(previous.text)
 
 
 def _words_of(lines: Sequence[Line]) -> set[str]:
@@ -389,7 +391,7 @@ def _line_spacing(lines: Sequence[Line]) -> float:
     gaps = [
         (previous.y - line.y) / line.size
         for previous, line in pairwise(lines)
-        if _same_column(previous, line)
+        if _are_in_same_column(previous, line)
         and line.size > 0
         and 0.8 < (previous.y - line.y) / line.size < 2.5  # noqa: PLR2004
     ]
@@ -406,7 +408,7 @@ def _is_table_row(line: Line, above: list[Line]) -> bool:
     if not above:
         return True
     last = above[-1]
-    return _same_column(last, line) and last.y - line.y < 3 * line.size
+    return _are_in_same_column(last, line) and last.y - line.y < 3 * line.size
 
 
 def _align_columns(lines: list[Line]) -> list[list[str]] | None:
@@ -417,10 +419,13 @@ def _align_columns(lines: list[Line]) -> list[list[str]] | None:
     for line in lines:
         row = [""] * len(spans)
         for cell in line.cells:
-            over = [i for i, (a, b) in enumerate(spans) if cell.x0 < b and cell.x1 > a]
-            if len(over) != 1 or row[over[0]]:
+            columns = [i for i, (a, b) in enumerate(spans) if cell.x0 < b and cell.x1 > a]
+            if len(columns) != 1 or row[columns[0]]:
                 return None
-            row[over[0]] = escape_inline(cell.text).replace("\\|", "|").replace("|", "\\|")
-            spans[over[0]] = [min(spans[over[0]][0], cell.x0), max(spans[over[0]][1], cell.x1)]
+            row[columns[0]] = escape_inline(cell.text).replace("\\|", "|").replace("|", "\\|")
+            spans[columns[0]] = [
+                min(spans[columns[0]][0], cell.x0),
+                max(spans[columns[0]][1], cell.x1),
+            ]
         rows.append(row)
     return rows

@@ -91,8 +91,8 @@ class SphinxFormat(BookFormat):
 
 def _title(root: Path, config: SphinxConfig, sources: "dict[str, Source]") -> str:
     configured = config.text("project") or config.text("html_title")
-    first = sources[config.root].title if config.root in sources else ""
-    return configured or first or root.resolve().name
+    root_title = sources[config.root].title if config.root in sources else ""
+    return configured or root_title or root.resolve().name
 
 
 def _config(root: Path, options: IngestOptions | None) -> SphinxConfig:
@@ -123,7 +123,7 @@ def source_files(
 
 def included_files(root: Path, page: Path, docs_folder: Path | None = None) -> Iterator[SourceFile]:
     """Yield the files that a page may include, directly or not, existing or not."""
-    stack, seen = [page], {page}
+    stack, found = [page], {page}
     while stack:
         file = stack.pop()
         try:
@@ -133,8 +133,8 @@ def included_files(root: Path, page: Path, docs_folder: Path | None = None) -> I
         for match in _INCLUDE.finditer(text):
             name = (match[1] or match[2]).strip()
             for path in candidate_paths(root, [page, file], name, docs_folder):
-                if path not in seen:
-                    seen.add(path)
+                if path not in found:
+                    found.add(path)
                     stack.append(path)
                     yield SourceFile(path, os.path.relpath(path, root.resolve()))
 

@@ -154,7 +154,7 @@ def _add(left: Any, right: Any) -> Any:
     Raises:
         ValueError: they are of other types, or too long together.
     """
-    if not any(isinstance(left, kind) and isinstance(right, kind) for kind in (str, list)):
+    if not any(isinstance(left, cls) and isinstance(right, cls) for cls in (str, list)):
         raise ValueError
     _check_length(len(left) + len(right))
     return left + right
@@ -173,22 +173,22 @@ def _check_length(length: int) -> None:
         raise _TooLong(f"makes a value longer than {MAX_LENGTH:,}")
 
 
-def _evaluate(node: ast.expr, known: Mapping[str, Any]) -> Any:
+def _evaluate(node: ast.expr, settings: Mapping[str, Any]) -> Any:
     """Evaluate literals, names assigned before, concatenations and f-strings.
 
     Raises:
         ValueError: the expression cannot be evaluated statically.
     """
     match node:
-        case ast.Name(id=name) if name in known:
-            return known[name]
+        case ast.Name(id=name) if name in settings:
+            return settings[name]
         case ast.BinOp(op=ast.Add()):
-            return _add(_evaluate(node.left, known), _evaluate(node.right, known))
+            return _add(_evaluate(node.left, settings), _evaluate(node.right, settings))
         case ast.JoinedStr():
-            return _join([_evaluate(part, known) for part in node.values])
+            return _join([_evaluate(part, settings) for part in node.values])
         case ast.FormattedValue(format_spec=None):
-            return _evaluate(node.value, known)
+            return _evaluate(node.value, settings)
         case ast.List() | ast.Tuple():
-            return [_evaluate(element, known) for element in node.elts]
+            return [_evaluate(element, settings) for element in node.elts]
         case _:
             return ast.literal_eval(node)

@@ -42,8 +42,8 @@ _INVISIBLE_NODES = (
     nodes.title,
     ToctreeNode,
 )
-_RULE = re.compile(r"([!-/:-@[-`{-~])\1{2,}\s*")
-_ERROR = 3
+_UNDERLINE = re.compile(r"([!-/:-@[-`{-~])\1{2,}\s*")
+_ERROR_LEVEL = 3
 """docutils' level for source that it could not parse."""
 
 
@@ -56,9 +56,13 @@ class _SectionBuilder:
 
 def title_of(node: nodes.Element) -> str:
     """Return the text of a node's title or caption."""
-    kinds = (nodes.title, nodes.caption)
-    title = next((child for child in node.children if isinstance(child, kinds)), None)
+    title_types = (nodes.title, nodes.caption)
+    title = next((child for child in node.children if isinstance(child, title_types)), None)
     return " ".join(title.astext().split()) if title else ""
+
+
+def _title_node(node: nodes.Element) -> nodes.title | None:
+    return next((child for child in node.children if isinstance(child, nodes.title)), None)
 
 
 def document_title(document: nodes.document) -> str:
@@ -118,12 +122,12 @@ class _BlockRenderer:
     def _section(
         self, node: nodes.section, sections: list[_SectionBuilder], path: tuple[str, ...]
     ) -> tuple[str, ...]:
-        first, self._has_title = not self._has_title, True
-        if first:
+        is_page_title, self._has_title = not self._has_title, True
+        if is_page_title:
             # The page title: the sections of the page are nested in its node.
             sections.append(_SectionBuilder(path=sections[0].path, anchor=""))
             return ()
-        title = next((child for child in node.children if isinstance(child, nodes.title)), None)
+        title = _title_node(node)
         path = (*path, strip_inline_markup(self._inline.render(title)) if title else "")
         anchor = _anchor(node["ids"])
         sections.append(_SectionBuilder(path=(*sections[0].path, *path), anchor=anchor))
@@ -183,8 +187,8 @@ class _BlockRenderer:
         text = node.astext().strip("\n")
         if not text.strip():
             return []
-        doctest = isinstance(node, nodes.doctest_block)
-        language = node.get("language") or ("python" if doctest else self._language)
+        is_doctest = isinstance(node, nodes.doctest_block)
+        language = node.get("language") or ("python" if is_doctest else self._language)
         if not language:
             language = next((c for c in node["classes"] if c not in ("code", "literal-block")), "")
         return [Block(kind="code", text=fenced(text, str(language)))]
@@ -202,19 +206,19 @@ class _BlockRenderer:
 
     def _definition(self, item: nodes.Node) -> list[Block]:
         """Return `**term**: definition`, so that the definition contains its term."""
-        *heads, body = item.children or [nodes.paragraph()]
+        *terms, body = item.children or [nodes.paragraph()]
         if not isinstance(body, nodes.definition | nodes.field_body | nodes.description):
-            heads, body = [*heads, body], nodes.paragraph()
+            terms, body = [*terms, body], nodes.paragraph()
         if isinstance(item, nodes.option_list_item):
-            lead = ", ".join(inline_code(option.astext()) for option in heads[0].children)
+            label = ", ".join(inline_code(option.astext()) for option in terms[0].children)
         else:
-            lead = ", ".join(f"**{self._inline.render(h)}**" for h in heads if h.children)
-        return _prefix_blocks(lead, self._children(body))
+            label = ", ".join(f"**{self._inline.render(h)}**" for h in terms if h.children)
+        return _prefix_blocks(label, self._children(body))
 
     def _labelled(self, node: LabelledContent) -> list[Block]:
         if "signatures" in node:
-            lead = ", ".join(inline_code(name) for name in node["signatures"])
-            return [*_block("prose", lead), *self._children(node)]
+            signatures = ", ".join(inline_code(name) for name in node["signatures"])
+            return [*_block("prose", signatures), *self._children(node)]
         label = " ".join(str(node.get("label", "")).split())
         label = re.sub(r":[\w:+-]+:`([^`<]*?)(?:\s*<[^>]*>)?`", r"\1", label)
         return [
@@ -246,28 +250,30 @@ class _BlockRenderer:
         name = (
             str(node.get("name") or node.tagname) if isinstance(node, AsideNode) else node.tagname
         )
-        head = next((child for child in node.children if isinstance(child, nodes.title)), None)
-        title = self._inline.render(head) if head else escape(str(node.get("title") or ""))
+        title = escape(str(node.get("title") or ""))
+        if title_node := _title_node(node):
+            title = self._inline.render(title_node)
         body = join_blocks(self._children(node))
         if not title and not body:
             return []
-        lead = f":::{name}[{title.replace('[', '(').replace(']', ')')}]" if title else f":::{name}"
-        return [Block(kind="admonition", text="\n".join([lead, *([body] if body else []), ":::"]))]
+        label = f"[{title.replace('[', '(').replace(']', ')')}]" if title else ""
+        lines = [f":::{name}{label}", *([body] if body else []), ":::"]
+        return [Block(kind="admonition", text="\n".join(lines))]
 
     def _footnote(self, node: nodes.Element) -> list[Block]:
         label = next((c.astext() for c in node.children if isinstance(c, nodes.label)), "")
-        lead = f"[^{label}]:" if isinstance(node, nodes.footnote) else f"\\[{escape(label)}\\]"
+        mark = f"[^{label}]:" if isinstance(node, nodes.footnote) else f"\\[{escape(label)}\\]"
         blocks = [
             block
             for child in node.children
             if not isinstance(child, nodes.label)
             for block in self._render(child)
         ]
-        return _prefix_blocks(lead, blocks, " ")
+        return _prefix_blocks(mark, blocks, " ")
 
     def _table_title(self, node: nodes.Element) -> list[Block]:
-        head = next((child for child in node.children if isinstance(child, nodes.title)), None)
-        return _block("prose", f"**{self._inline.render(head)}**:") if head else []
+        title_node = _title_node(node)
+        return _block("prose", f"**{self._inline.render(title_node)}**:") if title_node else []
 
     def _cell(self, node: nodes.Element) -> str:
         texts: list[str] = []
@@ -294,13 +300,13 @@ def _indented(text: str, width: int) -> str:
     return "\n".join(f"{pad}{line}" if line.strip() else "" for line in text.split("\n"))
 
 
-def _prefix_blocks(lead: str, blocks: list[Block], glue: str = ": ") -> list[Block]:
-    if not lead:
+def _prefix_blocks(prefix: str, blocks: list[Block], separator: str = ": ") -> list[Block]:
+    if not prefix:
         return blocks
     if blocks and blocks[0].kind == "prose":
-        first = Block(kind="prose", text=f"{lead}{glue}{blocks[0].text}")
-        return [first, *blocks[1:]]
-    return [Block(kind="prose", text=f"{lead}{glue}".rstrip() if blocks else lead), *blocks]
+        return [Block(kind="prose", text=f"{prefix}{separator}{blocks[0].text}"), *blocks[1:]]
+    text = f"{prefix}{separator}".rstrip() if blocks else prefix
+    return [Block(kind="prose", text=text), *blocks]
 
 
 def _markdown_blocks(node: Markdown) -> list[Block]:
@@ -314,15 +320,15 @@ def _markdown_blocks(node: Markdown) -> list[Block]:
 
 def _recovered_source(node: nodes.system_message) -> list[Block]:
     """Return source that docutils could not parse as code blocks."""
-    if node["level"] < _ERROR:
+    if node["level"] < _ERROR_LEVEL:
         return []
     blocks: list[Block] = []
     for source in node.findall(nodes.literal_block):
         lines = source.astext().split("\n")
         if re.match(r"\s*\.\. ", lines[0]):
             lines = [line for line in lines[1:] if not re.match(r"\s*:[\w-]+:", line)]
-        kept = "\n".join(line for line in lines if not _RULE.fullmatch(line.strip()))
-        text = textwrap.dedent(kept).strip("\n")
+        code_lines = "\n".join(line for line in lines if not _UNDERLINE.fullmatch(line.strip()))
+        text = textwrap.dedent(code_lines).strip("\n")
         if text.strip():
             blocks.append(Block(kind="code", text=fenced(text, "")))
     return blocks

@@ -112,11 +112,11 @@ class InlineText:
     def _link(self, node: nodes.reference) -> str:
         text = self._render_children(node)
         uri = str(node.get("refuri", ""))
-        plain = _SPACE.sub(" ", node.astext()).strip()
-        if not re.match(r"(?:https?|mailto|ftp):", uri) or not plain:
+        plain_text = _SPACE.sub(" ", node.astext()).strip()
+        if not re.match(r"(?:https?|mailto|ftp):", uri) or not plain_text:
             return text
-        if plain in (uri, uri.removeprefix("mailto:")):
-            return plain
+        if plain_text in (uri, uri.removeprefix("mailto:")):
+            return plain_text
         return f"[{_SPACE.sub(' ', text).strip()}]({_escape_url(uri)})"
 
     def _cross_reference(self, node: nodes.inline) -> str:
@@ -127,9 +127,9 @@ class InlineText:
             text = self._resolve(node["kind"], str(node["target"])) or text
         return inline_code(text) if node["code"] else escape(text)
 
-    def _resolve(self, kind: str, target: str) -> str | None:
+    def _resolve(self, role: str, target: str) -> str | None:
         targets = self._targets
-        match kind:
+        match role:
             case "ref" | "numref":
                 return targets.labels.get(nodes.fully_normalize_name(target))
             case "doc":

@@ -24,7 +24,7 @@ _TARGET = re.compile(r"^[ \t]*\(([^()\s][^()]*)\)=[ \t]*$")
 _ROLE = re.compile(r"(?<![\\`\w])\{([a-zA-Z][\w:+.-]*)\}(`+)(?!`)(.+?)(?<!`)\2(?!`)", re.S)
 _FOOTNOTE = re.compile(r"(?<!^)\[\^[^\]\s]+\](?!:)|^\[\^[^\]\s]+\](?!:)", re.M)
 _OPTION = re.compile(r"^[ \t]*:([\w-]+):[ \t]*(.*)$")
-_VALUE = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
+_SUBSTITUTION = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
 _MAX_DEPTH = 40
 _INLINE_ROLES: dict[str, type[nodes.TextElement]] = {
     "math": nodes.math,
@@ -145,15 +145,15 @@ def _render_roles(lines: list[str], state: MystState) -> list[str]:
         return state.inline.render(nodes.paragraph("", "", node))
 
     text = _ROLE.sub(role, "\n".join(lines))
-    text = _VALUE.sub(lambda m: scalar(state.values.get(m[1])) or m[0], text)
+    text = _SUBSTITUTION.sub(lambda m: scalar(state.values.get(m[1])) or m[0], text)
     return text.split("\n")
 
 
 def _unquoted(value: str) -> str:
     """Strip YAML quotes from an option's value."""
     value = value.strip()
-    quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
-    return value[1:-1] if quoted else value
+    is_quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
+    return value[1:-1] if is_quoted else value
 
 
 def _directive(
@@ -196,12 +196,13 @@ def _add_heading_ids(lines: list[str]) -> dict[str, str]:
             lines[number] = ""
         elif number in headings:
             markdown = strip_inline_markup(headings[number])
-            # An explicit target takes precedence over the id made of the markdown.
+            # An explicit target takes precedence over the id that is made of the heading.
             heading_id = [ids.take(markdown), *pending.values()][-1]
             labels |= dict.fromkeys(pending, markdown)
             pending = {}
-            bare = re.sub(r"[ \t]+#+[ \t]*$", "", line) if line.lstrip().startswith("#") else line
-            lines[number] = f"{bare.rstrip()} {{#{heading_id}}}"
+            if line.lstrip().startswith("#"):
+                line = re.sub(r"[ \t]+#+[ \t]*$", "", line)  # noqa: PLW2901 - without closing `#`
+            lines[number] = f"{line.rstrip()} {{#{heading_id}}}"
         elif line.strip():
             pending = {}
             if number not in fenced:
@@ -211,10 +212,10 @@ def _add_heading_ids(lines: list[str]) -> dict[str, str]:
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
-    for opened, inline in pairwise(tokens):
-        if opened.type == "heading_open" and opened.level == 0 and opened.map:
-            setext = opened.markup in ("=", "-")
-            yield opened.map[1] - 2 if setext else opened.map[0], inline.content
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+            is_setext = opening.markup in ("=", "-")
+            yield opening.map[1] - 2 if is_setext else opening.map[0], inline.content
 
 
 def _fenced_lines(text: str) -> Iterator[int]:
@@ -260,10 +261,10 @@ _TITLED_ADMONITIONS = frozenset(("admonition", "topic", "exercise", "solution"))
 _CODE_DIRECTIVES = frozenset(
     ("code-block", "code", "sourcecode", "code-cell", "prompt", "parsed-literal")
 )
-_TESTED_CODE = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
+_TESTED_CODE_LANGUAGES = {"doctest": "pycon", "testcode": "python", "testoutput": "text"}
 """Directives with code that Sphinx can run, and its language."""
-_DIAGRAMS = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
-_TITLED = frozenset(
+_DIAGRAM_DIRECTIVES = frozenset(("mermaid", "graphviz", "plantuml", "uml", "digraph"))
+_TITLED_DIRECTIVES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -272,7 +273,7 @@ _TITLED = frozenset(
         """,
     )
 )
-_DROPPED = frozenset(
+_DROPPED_DIRECTIVES = frozenset(
     re.findall(
         r"\S+",
         """
@@ -310,9 +311,9 @@ def render_directive(
     name = directive.name
     if name == "toctree":
         toctrees.append(_toctree(directive))
-    if name == "toctree" or name in _DROPPED:
+    if name == "toctree" or name in _DROPPED_DIRECTIVES:
         return []
-    if name in _CODE_DIRECTIVES or name in _DIAGRAMS or name in _TESTED_CODE:
+    if name in _CODE_DIRECTIVES or name in _DIAGRAM_DIRECTIVES or name in _TESTED_CODE_LANGUAGES:
         return _render_code(directive)
     if name in ("include", "literalinclude"):
         return _render_include(directive, render, context)
@@ -345,9 +346,9 @@ def _render_titled(directive: Directive, render: Render) -> list[str]:
         title = f"[{argument.replace(']', ')')}]" if argument else ""
         return [f":::{name}{title}", *render(_strip_blank(directive.body)), ":::"]
     # For an unknown directive, an argument of several words is a title.
-    titled = argument and (name in _TITLED or len(argument.split()) > 1)
-    lead = [f"**{argument}**:", ""] if titled and not argument.isdecimal() else []
-    return [*lead, *render(directive.body)]
+    has_title = argument and (name in _TITLED_DIRECTIVES or len(argument.split()) > 1)
+    title_lines = [f"**{argument}**:", ""] if has_title and not argument.isdecimal() else []
+    return [*title_lines, *render(directive.body)]
 
 
 def _strip_blank(lines: list[str]) -> list[str]:
@@ -367,12 +368,16 @@ def _render_code(directive: Directive) -> list[str]:
     tags = directive.options.get("tags", "")
     if "remove-cell" in tags or "hide-cell" in tags:
         return []
-    named = directive.name if directive.name in _DIAGRAMS else directive.argument.split(" ")[0]
-    language = _TESTED_CODE.get(directive.name, named)
+    language_name = (
+        directive.name
+        if directive.name in _DIAGRAM_DIRECTIVES
+        else directive.argument.split(" ")[0]
+    )
+    language = _TESTED_CODE_LANGUAGES.get(directive.name, language_name)
     caption = directive.options.get("caption")
-    lead = [f"**{caption}**:", ""] if caption else []
+    caption_lines = [f"**{caption}**:", ""] if caption else []
     code = fenced("\n".join(_strip_blank(directive.body)), _LANGUAGES.get(language, language))
-    return [*lead, *code.split("\n")]
+    return [*caption_lines, *code.split("\n")]
 
 
 def _image(directive: Directive, render: Render) -> list[str]:

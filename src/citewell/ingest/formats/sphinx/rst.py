@@ -96,9 +96,9 @@ def parse_rst(text: str, context: IncludeContext) -> nodes.document:
             )
         # On unusual input, docutils raises arbitrary internal errors, which must not stop the book.
         except Exception as error:
-            kind = type(error).__name__
+            error_name = type(error).__name__
             raise UnreadableFile(
-                f"is not reStructuredText that docutils can parse ({kind})"
+                f"is not reStructuredText that docutils can parse ({error_name})"
             ) from error
 
 
@@ -139,7 +139,7 @@ def _patched_lookups(default_role: str) -> Iterator[None]:
 RoleResult = tuple[Sequence[nodes.Node], Sequence[nodes.system_message]]
 RoleFunction = Callable[..., RoleResult]
 
-_EXPLICIT = re.compile(r"^(.+?)\s*(?<!\x00)<([^<]*?)>$", re.S)
+_EXPLICIT_TITLE = re.compile(r"^(.+?)\s*(?<!\x00)<([^<]*?)>$", re.S)
 _CODE_ROLES = frozenset(
     re.findall(
         r"\S+",
@@ -172,58 +172,58 @@ def _unescape(text: str) -> str:
 
 def split_target(text: str) -> tuple[str, str, bool]:
     """Split `title <target>` into title, target, and whether the title is explicit."""
-    explicit = _EXPLICIT.match(text)
-    if explicit:
-        return _unescape(explicit[1]), _unescape(explicit[2]), True
+    match = _EXPLICIT_TITLE.match(text)
+    if match:
+        return _unescape(match[1]), _unescape(match[2]), True
     return _unescape(text), _unescape(text), False
 
 
-def _short_code_name(name: str, kind: str) -> str:
+def _short_code_name(name: str, role: str) -> str:
     """Return `~pkg.mod.name` as Sphinx renders it: `name`, with `()` after functions."""
     if name.startswith("!"):
         return name[1:]
     if name.startswith("~"):
         name = name[1:].rsplit(".", 1)[-1]
     name = name.lstrip(".")
-    return f"{name}()" if kind in _CALLABLE_ROLES and not name.endswith(")") else name
+    return f"{name}()" if role in _CALLABLE_ROLES and not name.endswith(")") else name
 
 
-def _render_reference(kind: str, raw: str, text: str) -> nodes.Node:
+def _render_reference(role: str, raw: str, text: str) -> nodes.Node:
     label, target, explicit = split_target(text)
-    code = kind in _CODE_ROLES
+    is_code = role in _CODE_ROLES
     if label.startswith("!"):
         label, explicit = label[1:], True
-    elif code and not explicit:
-        label = _short_code_name(label, kind)
+    elif is_code and not explicit:
+        label = _short_code_name(label, role)
     # Not a custom node type: docutils' `contents` directive would reject it in headings.
-    node = nodes.inline(raw, label, kind=kind, target=target)
-    node["explicit"], node["code"] = explicit, code
+    node = nodes.inline(raw, label, kind=role, target=target)
+    node["explicit"], node["code"] = explicit, is_code
     return node
 
 
-def _render_text_role(kind: str, raw: str, text: str) -> nodes.Node:
+def _render_text_role(role: str, raw: str, text: str) -> nodes.Node:
     label = _unescape(text)
-    if kind in ("file", "samp"):
+    if role in ("file", "samp"):
         label = re.sub(
             r"\\([{}\\])|\{([^{}]+)\}", lambda m: m[1] or m[2], text.replace("\x00", "\\")
         )
-    if kind == "guilabel":
+    if role == "guilabel":
         label = re.sub(r"&(&?)", r"\1", label)
-    if kind == "menuselection":
+    if role == "menuselection":
         label = re.sub(r"&(&?)", r"\1", label.replace("-->", "‣"))
-    if kind in _LITERAL_ROLES:
+    if role in _LITERAL_ROLES:
         return nodes.literal(raw, label)
-    if kind in _STRONG_ROLES:
+    if role in _STRONG_ROLES:
         return nodes.strong(raw, label)
-    if kind in ("pep", "rfc", "cve", "cwe"):
+    if role in ("pep", "rfc", "cve", "cwe"):
         label, target, explicit = split_target(text)
-        number = label if explicit else f"{kind.upper()} {target}"
+        number = label if explicit else f"{role.upper()} {target}"
         return nodes.inline(raw, number)
-    if kind == "abbr":
-        explained = re.match(r"(.*)\s+\(([^()]*)\)$", label, re.S)
-        node = nodes.abbreviation(raw, explained[1] if explained else label)
-        if explained:
-            node["explanation"] = explained[2]
+    if role == "abbr":
+        match = re.match(r"(.*)\s+\(([^()]*)\)$", label, re.S)
+        node = nodes.abbreviation(raw, match[1] if match else label)
+        if match:
+            node["explanation"] = match[2]
         return node
     return nodes.inline(raw, label)
 
@@ -231,7 +231,7 @@ def _render_text_role(kind: str, raw: str, text: str) -> nodes.Node:
 def find_role(name: str, look_up: Callable[[str], RoleFunction | None]) -> RoleFunction:
     """Return a replacement role, docutils' own, or one that keeps the text."""
     lower = name.lower()
-    kind = lower.rsplit(":", 1)[-1]
+    role = lower.rsplit(":", 1)[-1]
     if (
         lower in _LITERAL_ROLES
         or lower in _STRONG_ROLES
@@ -239,13 +239,13 @@ def find_role(name: str, look_up: Callable[[str], RoleFunction | None]) -> RoleF
     ):
         return _make_role(lower, _render_text_role)
     if lower in _REFERENCE_ROLES or lower in _CODE_ROLES or ":" in lower:
-        return _make_role(kind if lower not in _REFERENCE_ROLES else lower, _render_reference)
+        return _make_role(role if lower not in _REFERENCE_ROLES else lower, _render_reference)
     return look_up(lower) or _make_role(lower, _render_reference)
 
 
-def _make_role(kind: str, render: Callable[[str, str, str], nodes.Node]) -> RoleFunction:
+def _make_role(role: str, render: Callable[[str, str, str], nodes.Node]) -> RoleFunction:
     # docutils passes name, raw text, text, line, inliner, options and content.
     def run(_name: str, rawtext: str, text: str, *_rest: Any) -> RoleResult:
-        return [render(kind, rawtext, text)], []
+        return [render(role, rawtext, text)], []
 
     return run

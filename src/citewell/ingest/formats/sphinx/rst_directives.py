@@ -158,9 +158,9 @@ def _parse_line_spec(spec: str, total: int) -> list[int]:
         match = re.fullmatch(r"\s*(\d*)\s*(-?)\s*(\d*)\s*", part)
         if not match or not (match[1] or match[3]):
             continue
-        first = int(match[1] or 1)
-        last = int(match[3] or total) if match[2] else first
-        indexes += range(max(first, 1) - 1, min(last, total))
+        first_line = int(match[1] or 1)
+        last_line = int(match[3] or total) if match[2] else first_line
+        indexes += range(max(first_line, 1) - 1, min(last_line, total))
     return indexes
 
 
@@ -314,11 +314,11 @@ class _Version(Directive):
     option_spec = AnyOption()
 
     def run(self) -> list[nodes.Node]:
-        lead = f"{_VERSION_LABELS[self.name.lower()]} {self.arguments[0]}"
+        label = f"{_VERSION_LABELS[self.name.lower()]} {self.arguments[0]}"
         text = self.arguments[1] if len(self.arguments) > 1 else ""
         inline, _ = self.state.inline_text(text, self.lineno)
         node = AsideNode(name=self.name.lower())
-        paragraph = nodes.paragraph("", "", nodes.Text(f"{lead}: " if text else lead), *inline)
+        paragraph = nodes.paragraph("", "", nodes.Text(f"{label}: " if text else label), *inline)
         node += paragraph
         self.state.nested_parse(self.content, self.content_offset, node)
         return [node]
@@ -437,8 +437,8 @@ def find_directive(name: str, look_up: Callable[[str], type[Directive] | None]) 
     lower = name.lower()
     if lower in _DIRECTIVES:
         return _DIRECTIVES[lower]
-    domain, _, kind = lower.partition(":")
-    if kind:
+    domain, _, object_type = lower.partition(":")
+    if object_type:
         return _Theorem if domain in ("prf", "proof") else _Signature
     original = look_up("class" if lower in ("rst-class", "cssclass") else lower)
     return _accept_any_option(original) if original else _Unknown

@@ -26,7 +26,7 @@ class TocEntry:
     docname: str
     part: str = ""
     title: str = ""
-    """Its title in the table of contents, if that differs."""
+    """The page's title in the table of contents, if that differs from its own."""
 
 
 def join_docname(docname: str, target: str) -> str:
@@ -36,22 +36,22 @@ def join_docname(docname: str, target: str) -> str:
 
 
 def list_entries(
-    docname: str, toctree: Toctree, known: Sequence[str], suffixes: Sequence[str]
+    docname: str, toctree: Toctree, docnames: Sequence[str], suffixes: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return the (document, title) pairs of a toctree, in order."""
     pairs: list[tuple[str, str]] = []
     for entry in toctree.entries:
-        explicit = _ENTRY.match(entry)
-        title, target = (explicit[1], explicit[2]) if explicit else ("", entry)
-        if toctree.glob and not explicit and re.search(r"[*?\[]", target):
-            listed = {name for name, _ in pairs}
+        match = _ENTRY.match(entry)
+        title, target = (match[1], match[2]) if match else ("", entry)
+        if toctree.glob and not match and re.search(r"[*?\[]", target):
+            present = {name for name, _ in pairs}
             pattern = _glob_regex(join_docname(docname, target))
-            matching = (name for name in sorted(known) if pattern.fullmatch(name))
-            pairs += [(name, "") for name in matching if name not in listed and name != docname]
+            matching = (name for name in sorted(docnames) if pattern.fullmatch(name))
+            pairs += [(name, "") for name in matching if name not in present and name != docname]
             continue
         end = next((s for s in suffixes if target.endswith(s)), "")
         name = join_docname(docname, target.removesuffix(end))
-        if name in known:
+        if name in docnames:
             pairs.append((name, title))
     return pairs[::-1] if toctree.reversed else pairs
 
@@ -95,8 +95,8 @@ def order_pages(
 
     The part of a page is the caption of its toctree, or else the chapter that contains it.
     """
-    known = list(titles)
-    seen = {root}
+    docnames = list(titles)
+    visited = {root}
     pages = [TocEntry(docname=root)] if root in titles else []
     stack: list[TocEntry] = []
 
@@ -104,16 +104,16 @@ def order_pages(
         entries = [
             TocEntry(docname=name, part=tree.caption if top and tree.caption else part, title=title)
             for tree in toctrees.get(docname, ())
-            for name, title in list_entries(docname, tree, known, suffixes)
+            for name, title in list_entries(docname, tree, docnames, suffixes)
         ]
         stack.extend(reversed(entries))
 
     push(root, "", top=True)
     while stack:
         page = stack.pop()
-        if page.docname in seen:
+        if page.docname in visited:
             continue
-        seen.add(page.docname)
+        visited.add(page.docname)
         pages.append(page)
         push(page.docname, page.part or titles[page.docname], top=False)
     return pages
