@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from citewell.answer.record import Receipt
@@ -53,12 +52,7 @@ class Citewell:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from citewell.errors import BadSettings, DiskFull
@@ -187,12 +186,7 @@ class Services:
         await self.threads.open()
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for chain in self.model_chains:
             await chain.close()
         await self.threads.close()
@@ -238,9 +232,7 @@ def build_searcher(
 
 
 def build_workflows(
-    settings: Settings,
-    threads: ThreadStore,
-    build_answerer: "BuildAnswerer",
+    settings: Settings, threads: ThreadStore, build_answerer: "BuildAnswerer"
 ) -> dict[str, Answerer]:
     """Return the answerer of each workflow, by its id.
 
@@ -262,9 +254,7 @@ def build_workflows(
 
 
 def build_book_router(
-    settings: Settings,
-    library: Library,
-    build_answerer: "BuildAnswerer",
+    settings: Settings, library: Library, build_answerer: "BuildAnswerer"
 ) -> Answerer:
     """Return an answerer that applies the options of each book.
 

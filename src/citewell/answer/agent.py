@@ -23,11 +23,7 @@ from agents import (
     input_guardrail,
     set_tracing_disabled,
 )
-from agents.exceptions import (
-    AgentsException,
-    InputGuardrailTripwireTriggered,
-    MaxTurnsExceeded,
-)
+from agents.exceptions import AgentsException, InputGuardrailTripwireTriggered, MaxTurnsExceeded
 from agents.items import TResponseInputItem
 from openai.types.responses import ResponseTextDeltaEvent
 

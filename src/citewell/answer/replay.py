@@ -199,11 +199,7 @@ def _change_kind(old: PassageRecord | None, hit: Hit) -> ChangeKind | None:
     return "rescored" if abs(old.similarity - hit.similarity) > SCORE_TOLERANCE else None
 
 
-def _change(
-    kind: ChangeKind,
-    old: PassageRecord | None,
-    hit: Hit | None,
-) -> PassageChange:
+def _change(kind: ChangeKind, old: PassageRecord | None, hit: Hit | None) -> PassageChange:
     source = old or (hit.chunk if hit else None)
     return PassageChange(
         kind=kind,

@@ -157,14 +157,8 @@ def problem(
 
 def reader_message(error: CitewellError) -> str:
     """Return an error's message for readers; log the original if it is not meant for them."""
-    message = next(
-        (
-            READER_MESSAGES[error_class]
-            for error_class in type(error).mro()
-            if error_class in READER_MESSAGES
-        ),
-        "",
-    )
+    messages = (READER_MESSAGES[cls] for cls in type(error).mro() if cls in READER_MESSAGES)
+    message = next(messages, "")
     if message:
         LOG.error("%s: %s", type(error).__name__, error)
     return message or str(error)

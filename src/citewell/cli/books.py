@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 from rich.text import Text
 
-from citewell.cli.options import data_option, settings_from
+from citewell.cli.options import data_option, settings_from, verbose_option
 from citewell.cli.terminal import print_report
 from citewell.errors import IndexUnavailable
 from citewell.settings import Settings
@@ -69,11 +69,7 @@ def remove(settings: Settings, name: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "--verbose",
-    is_flag=True,
-    help="List every entry of the report, not only the first few of each category.",
-)
+@verbose_option
 @click.pass_obj
 def report(settings: Settings, name: str, as_json: bool, verbose: bool) -> None:
     """Show the report of the last ingest of the book NAME."""

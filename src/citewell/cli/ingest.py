@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from watchfiles import DefaultFilter, watch
 
-from citewell.cli.options import book_option, data_option, settings_from
+from citewell.cli.options import book_option, data_option, settings_from, verbose_option
 from citewell.cli.terminal import print_line, print_report
 from citewell.errors import CitewellError
 from citewell.ingest.detect import FORMAT_NAMES, detect_format, list_source_files
@@ -62,11 +62,7 @@ class IngestArguments:
 )
 @click.option("--watch", is_flag=True, help="Keep running; ingest again when the book changes.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option(
-    "--verbose",
-    is_flag=True,
-    help="List every entry of the report, not only the first few of each category.",
-)
+@verbose_option
 @data_option
 def command(  # noqa: PLR0913 - one parameter per option
     *,
@@ -122,14 +118,10 @@ def run_ingest(arguments: IngestArguments, console: Console) -> "IngestReport":
 def _ingest(
     arguments: IngestArguments, format_name: str, embedder: Embedder, console: Console
 ) -> "IngestReport":
+    settings, path, book = arguments.settings, arguments.path, arguments.book
     with _progress_bar(console) as progress:
         return ingest_book(
-            arguments.settings,
-            arguments.path,
-            embedder,
-            book=arguments.book,
-            format_name=format_name,
-            progress=progress,
+            settings, path, embedder, book=book, format_name=format_name, progress=progress
         )
 
 
@@ -210,10 +202,9 @@ def _wait_for_changes(arguments: IngestArguments) -> Iterator[None]:
 def _ingest_and_report(
     arguments: IngestArguments, embedder: Embedder, console: Console, last_error: str | None
 ) -> str:
-    """Ingest once, and return the error, or an empty string if there was none.
+    """Ingest once, and return the error, or an empty string; print only what is new.
 
-    `last_error` is what the previous call returned, or `None` on the first call. An error is
-    printed only if it is new; a report only on the first call, after an error, or for changes.
+    `last_error` is what the previous call returned, or `None` on the first call.
     """
     try:
         format_name = detect_format(arguments.path, arguments.format_name).name

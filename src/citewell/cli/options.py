@@ -11,10 +11,7 @@ from citewell.logging import configure_logging
 from citewell.settings import Settings, read_settings
 
 data_option = click.option(
-    "--data",
-    "data_dir",
-    type=click.Path(path_type=Path),
-    help="Data folder (CITEWELL_DATA_DIR).",
+    "--data", "data_dir", type=click.Path(path_type=Path), help="Data folder (CITEWELL_DATA_DIR)."
 )
 shared_option = click.option(
     "--shared",
@@ -33,6 +30,11 @@ filter_option = click.option(
     "it: FIELD^=VALUE. May be repeated; of several values for one field, any may match.",
 )
 book_option = click.option("--book", help="Name of the book, if there are several.")
+verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    help="List every entry of the report, not only the first few of each category.",
+)
 
 
 def parse_filters(expressions: Sequence[str], **extra: Sequence[str]) -> Filters:

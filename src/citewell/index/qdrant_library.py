@@ -102,10 +102,7 @@ class ServerEngine:
             "searching", lambda client: client.query_batch_points(self._name, requests)
         )
         # JSON carries the shortest decimal of a 32-bit float, which differs as a 64-bit float.
-        return [
-            [(str(p.id), float(np.float32(p.score))) for p in ranking.points]
-            for ranking in rankings
-        ]
+        return [[(str(p.id), float(np.float32(p.score))) for p in r.points] for r in rankings]
 
     def payloads(self, ids: Sequence[str]) -> Mapping[str, Payload]:
         """Return the payloads of points; skip unknown ids."""

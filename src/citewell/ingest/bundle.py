@@ -175,17 +175,10 @@ def _read_header(
 
 
 def _rebuild(
-    archive: zipfile.ZipFile,
-    source: Path,
-    folder: Path,
-    manifest: Manifest,
-    report: IngestReport,
+    archive: zipfile.ZipFile, source: Path, folder: Path, manifest: Manifest, report: IngestReport
 ) -> None:
     with StagedRevision(
-        new_staging_folder(folder),
-        manifest.book,
-        embedder=manifest.embedder,
-        title=manifest.title,
+        new_staging_folder(folder), manifest.book, embedder=manifest.embedder, title=manifest.title
     ) as staged:
         for chunk in _chunks(archive):
             if not is_web_address(chunk.url):

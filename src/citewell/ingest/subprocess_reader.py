@@ -86,14 +86,14 @@ class _JobRun:
         self._worker = _get_worker()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         if self._awaits_reply:  # tell the worker to stop
             with suppress(OSError):
                 self._worker.channel.send(False)
         if self._awaits_reply or self.is_finished:
             _release_worker(self._worker)
         else:
-            self._exit_code = self._worker.end(crashed=kind is None)
+            self._exit_code = self._worker.end(crashed=error_type is None)
 
     def __iter__(self) -> Iterator[ReadEvent]:
         """Yield events until the book is finished or the worker ends."""

@@ -115,17 +115,11 @@ def language_notice(language: Language) -> str:
 MIN_SUBSTITUTION_CHARS = 6
 """In shorter words, a substituted letter is no typo, since many of them differ by one letter."""
 MIN_TWO_TYPO_CHARS = 9
+"""Words of at least this length may have two typos."""
 _SPELLED_WORD = re.compile(r"(?<![\w/.`@#-])[^\W\d_]{4,}(?![\w/`@(-]|\.\w)")
 _CODE_OR_QUOTATION = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
-_SPELLING_VARIANTS = (
-    ("iz", "is"),
-    ("yz", "ys"),
-    ("or", "our"),
-    ("er", "re"),
-    ("l", "ll"),
-    ("og", "ogue"),
-)
-"""American and British variants."""
+_SPELLINGS = {"iz": "is", "yz": "ys", "or": "our", "er": "re", "l": "ll", "og": "ogue"}
+"""American spellings with their British variants."""
 
 
 def correct_spelling(question: str, vocabulary: Vocabulary, statistics: TermStatistics) -> str:
@@ -168,7 +162,7 @@ def _is_book_word(word: str, statistics: TermStatistics) -> bool:
 
 
 def _variants(word: str) -> Iterator[str]:
-    for american, british in _SPELLING_VARIANTS:
+    for american, british in _SPELLINGS.items():
         for match in re.finditer(f"(?<=..){american}", word):
             yield word[: match.start()] + british + word[match.end() :]
         for match in re.finditer(f"(?<=..){british}", word):
@@ -188,9 +182,8 @@ def _closest_word(word: str, book_words: Mapping[str, int]) -> str | None:
         ):
             continue
         distance = edit_distance(word, candidate, max_distance)
-        if distance > max_distance or (
-            len(word) < MIN_SUBSTITUTION_CHARS and _is_substitution(word, candidate)
-        ):
+        is_short = len(word) < MIN_SUBSTITUTION_CHARS
+        if distance > max_distance or (is_short and _is_substitution(word, candidate)):
             continue
         if best is None or (distance, -count, candidate) < best:
             best = (distance, -count, candidate)
@@ -204,20 +197,18 @@ def _is_substitution(word: str, candidate: str) -> bool:
 def edit_distance(first: str, second: str, maximum: int) -> int:
     """Return the optimal string alignment distance; `maximum` + 1 if it is larger."""
     row_before: list[int] = []
-    previous_row = list(range(len(second) + 1))
+    row_above = list(range(len(second) + 1))
     for i, char_1 in enumerate(first, start=1):
         row = [i]
         for j, char_2 in enumerate(second, start=1):
-            cost = min(
-                previous_row[j] + 1, row[j - 1] + 1, previous_row[j - 1] + (char_1 != char_2)
-            )
+            cost = min(row_above[j] + 1, row[j - 1] + 1, row_above[j - 1] + (char_1 != char_2))
             if i > 1 and j > 1 and char_1 == second[j - 2] and first[i - 2] == char_2:
                 cost = min(cost, row_before[j - 2] + 1)
             row.append(cost)
         if min(row) > maximum:
             return maximum + 1
-        row_before, previous_row = previous_row, row
-    return min(previous_row[-1], maximum + 1)
+        row_before, row_above = row_above, row
+    return min(row_above[-1], maximum + 1)
 
 
 SmallTalkKind = Literal[
@@ -274,10 +265,8 @@ def _phrase_kinds(words: list[str]) -> set[SmallTalkKind]:
 
 
 def _phrase_kind(phrase: str) -> SmallTalkKind | None:
-    return next(
-        (kind for kind, pattern in _small_talk_patterns().items() if pattern.fullmatch(phrase)),
-        None,
-    )
+    patterns = _small_talk_patterns().items()
+    return next((kind for kind, pattern in patterns if pattern.fullmatch(phrase)), None)
 
 
 @cache

@@ -20,9 +20,7 @@ _CORRECTION = re.compile(
     r"|wanted|asked)(?:\s+(?:is|was))?(?:\s+about)?\s+|(?=(?:not|rather|instead)\b))",
     re.I,
 )
-_CORRECTION_OPENER = re.compile(
-    r"^\s*(?:no|nope|nah|sorry|oops|wait|actually|rather)\b[,.!…\s]+(?=\S)", re.I
-)
+_DENIAL = re.compile(r"^\s*(?:no|nope|nah|sorry|oops|wait|actually|rather)\b[,.!…\s]+(?=\S)", re.I)
 _NOT_OLD_BUT_NEW = re.compile(
     r"^not\s+(?P<old>[^,;.]+?)\s*(?:[,;.]|\bbut\b)[\s,]*(?:but\s+)?(?P<new>[^?]+)$"
     r"|^(?P<new2>[^,;?]+?),?\s+(?:and\s+)?(?:not|instead of|rather than)\s+(?P<old2>[^?]+)$",
@@ -42,7 +40,7 @@ class Correction:
 
 def parse_correction(followup: str) -> Correction | None:
     """Return the correction that a message makes, if any."""
-    opener = _CORRECTION.match(followup) or _CORRECTION_OPENER.match(followup)
+    opener = _CORRECTION.match(followup) or _DENIAL.match(followup)
     statement = followup[opener.end() :].strip(" ?.!,") if opener else ""
     if not statement or len(statement.split()) > _MAX_CORRECTION_WORDS:
         return None
@@ -131,9 +129,7 @@ _TOPIC_NOT_NAMED = re.compile(
     re.I,
 )
 """“What tools do I need?”: the previous question says what for."""
-_VERB_AND_PRONOUN = re.compile(
-    r"(\w+(?: up| down| off| on| out)?) (?:it|them|that|this|these)\W*$", re.I
-)
+_VERB_IT = re.compile(r"(\w+(?: up| down| off| on| out)?) (?:it|them|that|this|these)\W*$", re.I)
 _PERSONAL_PRONOUNS = ("he", "she", "him", "his", "her")
 _SAME_FOR = re.compile(
     r"^\s*(?:(?:does|is|would|will|and) )*(?:it |that )?(?:the same|likewise)"
@@ -241,7 +237,7 @@ def _replace_topic(previous: str, new: str) -> str:
     if all(word.lower() in STOPWORDS for word in words(new)):
         return previous
     parsed = parse_question(previous)
-    if match := _VERB_AND_PRONOUN.match(new):
+    if match := _VERB_IT.match(new):
         # “How do I open it? And close it?”
         reader = re.search(r"\b(?:i|you|we|one)\b", previous, re.I)
         if reader and reader.end() < (parsed.phrases[0].start if parsed.phrases else 0):

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from time import monotonic
-from types import TracebackType
 from typing import Protocol, Self
 
 from citewell.broadcast import Broadcast
@@ -147,12 +146,7 @@ class StreamHub:
         await self._recorder.open()
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Interrupt answers that still run after the drain deadline."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max(0.0, self._drain_deadline - monotonic()))

@@ -225,9 +225,7 @@ class _LeafParser:
     def _outermost_list(self) -> int | None:
         return next((c.start for c in self._containers if c.kind == "list"), None)
 
-    def _list_title(
-        self,
-    ) -> Iterator[_LeafInContext]:
+    def _list_title(self) -> Iterator[_LeafInContext]:
         title = self._containers[-1].title
         if title and self._outermost_list() is not None:
             yield from self._leaf("title", title.start, title.end)

@@ -174,10 +174,7 @@ class Assistant:
     def question(self, body: AssistantRequest) -> Question:
         """Convert a request to a question."""
         return Question(
-            text=body.message,
-            thread_id=body.session_id,
-            top_k=DEFAULT_TOP_K,
-            contract=self.name,
+            text=body.message, thread_id=body.session_id, top_k=DEFAULT_TOP_K, contract=self.name
         )
 
     def reply(self, answer: Answer) -> AssistantResponse:

@@ -122,10 +122,7 @@ def toc_router(library: BaseLibrary) -> APIRouter:
 
     @router.get("/books/{book}/passages/{chunk_id}")
     async def read_around(
-        book: str,
-        chunk_id: str,
-        request: Request,
-        around: Annotated[int, Query(ge=0, le=20)] = 1,
+        book: str, chunk_id: str, request: Request, around: Annotated[int, Query(ge=0, le=20)] = 1
     ) -> list[PassageText]:
         """Return a passage with its neighbours in reading order."""
         index = await open_book(request, book)

@@ -17,12 +17,7 @@ from citewell.ingest.formats.markdown import (
     read_prefix,
     read_text,
 )
-from citewell.ingest.formats.navigation import (
-    NavigationPage,
-    read_yaml,
-    unique_pages,
-    walk_contents,
-)
+from citewell.ingest.formats.navigation import NavigationPage, read_yaml, unique_pages, walk_pages
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
@@ -127,10 +122,8 @@ def _navigation_pages(
     path = docs_folder / _TOCTREE
     toctree = read_yaml(path, options) if path.is_file() else None
     names = set(files)
-    listed = (
-        replace(entry, path=_find_file(entry.path, names))
-        for entry in walk_contents(toctree, _split_entry)
-    )
+    pages = walk_pages(toctree, _split_entry)
+    listed = (replace(page, path=_find_file(page.path, names)) for page in pages)
     others = (NavigationPage(title="", path=name, part="") for name in files)
     return unique_pages([*listed, *others])
 

@@ -19,12 +19,7 @@ from citewell.ingest.formats.base import (
 from citewell.ingest.formats.headings import TocSlugger, split_attributes
 from citewell.ingest.formats.includes import Includes, lines_with_fence_info, select_lines
 from citewell.ingest.formats.markdown import Dialect, markdown_files, parse_page, read_text
-from citewell.ingest.formats.navigation import (
-    NavigationPage,
-    read_yaml,
-    unique_pages,
-    walk_contents,
-)
+from citewell.ingest.formats.navigation import NavigationPage, read_yaml, unique_pages, walk_pages
 from citewell.ingest.formats.time_limit import skip_on_error
 from citewell.ingest.formats.yaml_data import scalar
 from citewell.options import IngestOptions
@@ -251,7 +246,7 @@ def _pages(site: _Site, skipped: list[SkippedFile] | None = None) -> list[Source
 
 
 def _navigation_pages(site: _Site, files: Iterable[str]) -> list[NavigationPage]:
-    listed = walk_contents(site.nav, _split_entry)
+    listed = walk_pages(site.nav, _split_entry)
     others = (
         NavigationPage(
             title="",

@@ -63,7 +63,7 @@ def read_yaml(path: Path, options: IngestOptions) -> Any:
         raise UnreadableFile(f"{path} {error}.") from error
 
 
-def walk_contents(entries: object, split: SplitEntry) -> Iterator[NavigationPage]:
+def walk_pages(entries: object, split: SplitEntry) -> Iterator[NavigationPage]:
     """Yield the pages of a nested navigation in reading order."""
     stack: list[tuple[object, str]] = [(entries, "")]
     visited = 0

@@ -24,18 +24,7 @@ from citewell.ingest.formats.markdown import read_text
 from citewell.options import IngestOptions
 
 _TSX = Language(tree_sitter_typescript.language_tsx())
-_SUFFIXES = (
-    "",
-    ".js",
-    ".ts",
-    ".json",
-    ".mjs",
-    ".cjs",
-    ".mts",
-    ".cts",
-    "/index.js",
-    "/index.ts",
-)
+_SUFFIXES = ("", ".js", ".ts", ".json", ".mjs", ".cjs", ".mts", ".cts", "/index.js", "/index.ts")
 MAX_STEPS = 200_000
 """Limit on evaluated expressions for one module."""
 MAX_MODULES = 50

@@ -194,15 +194,11 @@ class _Autogenerator:
         folder = (PurePosixPath(parent) / name).as_posix()
         category = self._categories.get(folder, Category())
         doc = self._linked_doc(self._docs.get(folder, []), category)
-        number, name_without_number = split_prefix(name) if self._prefixes else (None, name)
+        number, label = split_prefix(name) if self._prefixes else (None, name)
         positions = (category.position, doc.position if doc else None, number)
         return _Item(
             doc.id if doc else category.link,
-            category.label
-            if category.label is not None
-            else doc.label
-            if doc
-            else name_without_number,
+            category.label if category.label is not None else doc.label if doc else label,
             tuple(item for item in self.items(folder) if not doc or item.doc != doc.id),
             category=True,
             position=next((p for p in positions if p is not None), None),

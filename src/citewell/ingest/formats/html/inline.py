@@ -92,10 +92,7 @@ class InlineRenderer:
         parts: list[str] = []
         end = 0
         for math in _TEX.finditer(text):
-            parts += (
-                escape_inline(text[end : math.start()]),
-                f"${(math[1] or math[2]).strip()}$",
-            )
+            parts += (escape_inline(text[end : math.start()]), f"${(math[1] or math[2]).strip()}$")
             end = math.end()
         return "".join((*parts, escape_inline(text[end:])))
 

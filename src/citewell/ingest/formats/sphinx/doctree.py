@@ -149,10 +149,7 @@ class _BlockRenderer:
             case nodes.math_block():
                 return _block("math", f"$$\n{node.astext().strip()}\n$$")
             case nodes.table():
-                return [
-                    *self._table_title(node),
-                    *_block("table", render_table(node, self._cell)),
-                ]
+                return [*self._table_title(node), *_block("table", render_table(node, self._cell))]
             case nodes.definition_list() | nodes.field_list() | nodes.option_list():
                 return [block for item in node.children for block in self._definition(item)]
             case nodes.block_quote():
@@ -221,10 +218,7 @@ class _BlockRenderer:
             return [*_block("prose", signatures), *self._children(node)]
         label = " ".join(str(node.get("label", "")).split())
         label = re.sub(r":[\w:+-]+:`([^`<]*?)(?:\s*<[^>]*>)?`", r"\1", label)
-        return [
-            *_block("prose", f"**{escape(label)}**:" if label else ""),
-            *self._children(node),
-        ]
+        return [*_block("prose", f"**{escape(label)}**:" if label else ""), *self._children(node)]
 
     def _block_quote(self, node: nodes.Element) -> list[Block]:
         blocks = self._children(node)

@@ -302,10 +302,7 @@ class Directive:
 
 
 def render_directive(
-    directive: Directive,
-    render: Render,
-    toctrees: list[Toctree],
-    context: IncludeContext | None,
+    directive: Directive, render: Render, toctrees: list[Toctree], context: IncludeContext | None
 ) -> list[str]:
     """Render a directive as lines of Markdown; `render` converts its content."""
     name = directive.name
@@ -337,11 +334,7 @@ def _render_titled(directive: Directive, render: Render) -> list[str]:
         if name in _VERSION_LABELS:
             version, _, words = argument.partition(" ")
             argument = f"{_VERSION_LABELS[name]} {version}" + (f": {words}" if words else "")
-        return [
-            f":::{name}",
-            *render(_strip_blank([argument, "", *directive.body])),
-            ":::",
-        ]
+        return [f":::{name}", *render(_strip_blank([argument, "", *directive.body])), ":::"]
     if name in _TITLED_ADMONITIONS or theorem:
         title = f"[{argument.replace(']', ')')}]" if argument else ""
         return [f":::{name}{title}", *render(_strip_blank(directive.body)), ":::"]
@@ -368,11 +361,8 @@ def _render_code(directive: Directive) -> list[str]:
     tags = directive.options.get("tags", "")
     if "remove-cell" in tags or "hide-cell" in tags:
         return []
-    language_name = (
-        directive.name
-        if directive.name in _DIAGRAM_DIRECTIVES
-        else directive.argument.split(" ")[0]
-    )
+    is_diagram = directive.name in _DIAGRAM_DIRECTIVES
+    language_name = directive.name if is_diagram else directive.argument.split(" ")[0]
     language = _TESTED_CODE_LANGUAGES.get(directive.name, language_name)
     caption = directive.options.get("caption")
     caption_lines = [f"**{caption}**:", ""] if caption else []

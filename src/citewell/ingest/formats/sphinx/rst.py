@@ -89,10 +89,7 @@ def parse_rst(text: str, context: IncludeContext) -> nodes.document:
     with _patched_lookups(context.default_role):
         try:
             return publish_doctree(
-                text,
-                source_path=str(context.page),
-                reader=_Reader(),
-                settings_overrides=settings,
+                text, source_path=str(context.page), reader=_Reader(), settings_overrides=settings
             )
         # On unusual input, docutils raises arbitrary internal errors, which must not stop the book.
         except Exception as error:
