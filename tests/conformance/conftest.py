@@ -99,6 +99,7 @@ def told(
         "CITEWELL_MODEL": "openai/told",
         "CITEWELL_LLM__BASE_URL": model.url,
         "CITEWELL_LLM__TOOLS": "yes",
+        "CITEWELL_LLM__FALLBACK": "false",
         "CITEWELL_CACHE__ANSWERS": "0",
         "CITEWELL_THREADS__SWEEP_SECONDS": "3600",
     }

@@ -21,6 +21,7 @@ from citewell.answer.run import AnswerRun
 from citewell.answer.session import ThreadSession
 from citewell.answer.verification import VerifiedPieces, Verifiers
 from citewell.citations.text_fragments import DeepLinker
+from citewell.domain import Claim
 from citewell.errors import ModelError, ModelMisbehaved, ModelUnavailable
 from citewell.events import Sentence, Withheld
 from citewell.options import AnswerOptions
@@ -93,10 +94,12 @@ class AnswerGenerator:
         if embedded is None:
             return
         run.add_notice("shortened")
-        yield run.release_own_text(QUOTES_NOTE, lead="\n\n")
         run.disclaimer = ""
+        note = Claim(text=QUOTES_NOTE, start=0, end=0, verdict="not_a_claim", probability=1.0)
+        run.pending_headings = [(f"\n\n{QUOTES_NOTE}\n\n", note)]
         async for event in self._generate_verified(run, embedded, context, budget, None):
             yield event
+        run.pending_headings.clear()
 
     async def _try_model(
         self,

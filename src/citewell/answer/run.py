@@ -160,7 +160,7 @@ class AnswerRun:
 
     def release(self, text: str, claim: Claim) -> Sentence:
         """Append a verified claim to the answer, and return its event."""
-        if self.text and not text[0].isspace():
+        if self.text and not (text[0].isspace() or self.text[-1].isspace()):
             text = f" {text}"
         elif not self.text:
             text = text.lstrip()

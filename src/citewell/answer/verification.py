@@ -13,11 +13,12 @@ from functools import partial
 from time import perf_counter
 
 from citewell.answer.claim_check import Check, ClaimChecker
+from citewell.answer.extractive import EMBEDDED_NAME
 from citewell.answer.prompts import NOT_IN_BOOK, PROMPTS
 from citewell.answer.replies import warning
 from citewell.answer.run import AnswerRun
 from citewell.citations.text_fragments import DeepLinker
-from citewell.domain import PROVEN_VERDICTS, Claim, DecidedBy, Hit, Verdict
+from citewell.domain import PROVEN_VERDICTS, Citation, Claim, DecidedBy, Verdict
 from citewell.events import Sentence, Withheld
 from citewell.options import AnswerOptions
 from citewell.ports import Judge
@@ -192,6 +193,9 @@ class AnswerVerifier:
             claim = await asyncio.to_thread(self._judge_piece, piece, self._judge)
             verify_span.set_attribute("verdict", claim.verdict)
         run.verify_ms += 1000 * (perf_counter() - start)
+        follows_llm = not self._by_llm and run.model != EMBEDDED_NAME
+        if follows_llm and claim.citations and all(map(self._is_cited, claim.citations)):
+            return None  # the language model has said or quoted it already
         how: DecidedBy = "quote" if quoted else "literal" if piece.is_block else "judge"
         item = _Item(piece, replace(claim, decided_by="" if piece.is_own_text else how))
         claim = item.claim
@@ -270,21 +274,24 @@ class AnswerVerifier:
             return None
         cited = [number - 1 for number in item.piece.cited]
         found = bearing_sentence(item.piece.text, run.evidence, cited, run.index.statistics)
-        if found is None or self._is_shown(run.evidence[found[0] - 1], found):
+        if found is None:
             return None
         hit = run.evidence[found[0] - 1]
         if is_under_denial(hit.chunk, *found[1:], run.claims):
             return None
         piece = quote_piece(item.piece, hit, found)
         claim = self._judge_piece(piece, self._judge)
-        if claim.verdict != "supported" or self._is_injected(claim):
+        shown = all(map(self._is_cited, claim.citations))
+        if claim.verdict != "supported" or shown or self._is_injected(claim):
             return None
         return piece, replace(claim, decided_by="repair", reason=f"instead of: {item.claim.text}")
 
-    def _is_shown(self, hit: Hit, span: tuple[int, int, int]) -> bool:
-        """Return whether the answer cites a sentence already."""
+    def _is_cited(self, citation: Citation) -> bool:
+        """Return whether a claim in the answer cites the same sentence already."""
         return any(
-            one.chunk_id == hit.chunk.id and one.start < span[2] and span[1] < one.end
+            one.chunk_id == citation.chunk_id
+            and one.start < citation.end
+            and citation.start < one.end
             for claim in self._run.claims
             for one in claim.citations
             if claim.verdict in PROVEN_VERDICTS

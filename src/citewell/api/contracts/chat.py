@@ -43,6 +43,7 @@ from citewell.domain import (
     Hit,
     Question,
 )
+from citewell.domain import Notice as NoticeCode
 from citewell.events import NOTICES, Done, Event, Failed, Retrieved, Sentence, Started, Withheld
 
 NonBlankText = Annotated[
@@ -233,7 +234,7 @@ class ChatGrounding(WireModel):
 class ChatNotice(WireModel):
     """A degradation while the question was answered."""
 
-    code: Literal["not_kept", "embedded_answer", "fallback_model", "incomplete"]
+    code: NoticeCode
     """Machine-readable."""
     detail: str
     """Human-readable."""
