@@ -18,7 +18,7 @@ class Citewell:
     """A book to ask questions about."""
 
     def __init__(self, services: Services, book: str | None) -> None:
-        """Use `Citewell.open` instead."""
+        """Answer about `book` with these services; `Citewell.open` builds both."""
         self._services = services
         self._book = book
 
@@ -44,7 +44,7 @@ class Citewell:
                 settings, Path(path), services.embedder, book=book, progress=progress
             )
             book = report.book
-        # Keep its name: `None` is ambiguous once a second book is ingested.
+        # Keep the name, since `None` becomes ambiguous once a second book is ingested.
         book = services.library.open(book).book
         await services.__aenter__()
         return cls(services, book)

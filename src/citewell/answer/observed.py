@@ -19,7 +19,7 @@ class ObservedAnswerer:
     """Records metrics and logs for another answerer."""
 
     def __init__(self, inner: Answerer, *, log_text: bool = False) -> None:
-        """Observe `inner`; `log_text` includes questions and answers in the log."""
+        """Wrap `inner`; with `log_text`, the log includes questions and answers."""
         self._inner = inner
         self._log_text = log_text
 
@@ -33,7 +33,7 @@ class ObservedAnswerer:
                     if isinstance(event, Retrieved):
                         hits = event.hits
                     if isinstance(event, Done):
-                        _count(event.answer)
+                        _record_metrics(event.answer)
                         LOG.info("answered", extra=self._fields(event.answer, hits))
                     yield event
         except CitewellError as error:
@@ -63,7 +63,7 @@ class ObservedAnswerer:
         }
 
 
-def _count(answer: Answer) -> None:
+def _record_metrics(answer: Answer) -> None:
     ANSWERS.labels(answer.book, answer.status, answer.confidence.level).inc()
     if answer.state == "flagged":
         FLAGGED.labels(answer.book).inc()

@@ -1,7 +1,8 @@
 """The client of a Qdrant server, and the server's catalog of revisions.
 
     citewell                              the catalog: metadata of revisions, split into points
-    citewell~BOOK~REVISION~NONCE          a collection with the passages of one revision
+    citewell~BOOK~REVISION~NONCE          a collection with the passages of one revision; the random
+                                          nonce separates hosts that write the same revision
     citewell~BOOK                         an alias of the book's current revision
 
 A revision is complete before the alias names it and immutable afterwards.
@@ -99,7 +100,7 @@ class QdrantServer:
             client.close()
 
     def _send(self, action: str, request: Request[T], timeout: int) -> T:
-        # Importing the client takes seconds.
+        # Imported here because it takes seconds, and books on disk do not need it.
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         waits = self._backoff()
@@ -196,9 +197,8 @@ PIECE_SIZE = 200_000
 PAGE_SIZE = 64
 ABANDONED_AFTER = timedelta(days=1)
 """After this time, an unfinished revision counts as abandoned."""
-CHECKSUMS = "seal"
-STARTED = "begun"
-PUBLISHED = "used"
+CHECKSUMS, STARTED, PUBLISHED = "seal", "begun", "used"
+"""Names of metadata that the catalog itself adds to a revision."""
 _NAMESPACE = UUID("1f0a5a52-5b1f-5f0e-8a58-6c1c0c6f7d3e")
 
 
@@ -229,7 +229,7 @@ class RevisionCatalog:
         return {
             revision.book: revision
             for alias in aliases
-            if (revision := self._parse(alias.collection_name))
+            if (revision := self._parse_collection_name(alias.collection_name))
             and alias.alias_name == self.alias(revision.book)
         }
 
@@ -269,7 +269,7 @@ class RevisionCatalog:
         self._create_catalog()
         nonce = uuid4().hex[:8]
         revision = ServerRevision(book, name, SEPARATOR.join((self._name, book, name, nonce)))
-        self._put(revision, {STARTED: datetime.now(UTC).isoformat()})
+        self._write_pieces(revision, {STARTED: datetime.now(UTC).isoformat()})
         return revision
 
     def write_parts(
@@ -277,8 +277,8 @@ class RevisionCatalog:
     ) -> None:
         """Store the metadata of a revision whose passages are written, with checksums."""
         sums = {name: _checksum(text) for name, text in parts.items()}
-        self._put(revision, parts)
-        self._put(revision, {CHECKSUMS: json.dumps({"parts": sums, "passages": checksum})})
+        self._write_pieces(revision, parts)
+        self._write_pieces(revision, {CHECKSUMS: json.dumps({"parts": sums, "passages": checksum})})
 
     def set_current(self, revision: ServerRevision) -> ServerRevision | None:
         """Atomically make a complete revision the current one; return the previous one.
@@ -296,7 +296,7 @@ class RevisionCatalog:
             delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
             operations.insert(0, delete)
         self._server.write("publishing", methodcaller("update_collection_aliases", operations))
-        self._put(revision, {PUBLISHED: datetime.now(UTC).isoformat()})
+        self._write_pieces(revision, {PUBLISHED: datetime.now(UTC).isoformat()})
         return previous
 
     def delete_alias(self, book: str) -> None:
@@ -328,10 +328,10 @@ class RevisionCatalog:
         """Return every revision of a book, unfinished ones included."""
         started = self._scroll(_match(book=book, part=STARTED))
         names = sorted({piece["collection"] for piece in started})
-        return [revision for revision in map(self._parse, names) if revision]
+        return [revision for revision in map(self._parse_collection_name, names) if revision]
 
     def _is_obsolete(self, revision: ServerRevision) -> bool:
-        """Return whether a revision, which is not current, was published or abandoned."""
+        """Return whether a revision that is not current was published before, or abandoned."""
         if any(self._scroll(_match(collection=revision.collection, part=PUBLISHED))):
             return True
         started = self._scroll(_match(collection=revision.collection, part=STARTED))
@@ -340,11 +340,11 @@ class RevisionCatalog:
             now - datetime.fromisoformat(piece["text"]) > ABANDONED_AFTER for piece in started
         )
 
-    def _parse(self, name: str) -> ServerRevision | None:
-        prefix, *rest = name.split(SEPARATOR)
-        if prefix != self._name or len(rest) != 3:  # noqa: PLR2004 - book, revision, nonce
+    def _parse_collection_name(self, name: str) -> ServerRevision | None:
+        prefix, *fields = name.split(SEPARATOR)
+        if prefix != self._name or len(fields) != 3:  # noqa: PLR2004 - book, revision, nonce
             return None
-        return ServerRevision(rest[0], rest[1], name)
+        return ServerRevision(fields[0], fields[1], name)
 
     def _create_catalog(self) -> None:
         def create(client: "QdrantClient") -> None:
@@ -362,7 +362,7 @@ class RevisionCatalog:
 
         self._server.write("writing", create)
 
-    def _put(self, revision: ServerRevision, parts: Mapping[str, str]) -> None:
+    def _write_pieces(self, revision: ServerRevision, parts: Mapping[str, str]) -> None:
         from qdrant_client import models
 
         for name, text in parts.items():
@@ -378,9 +378,9 @@ class RevisionCatalog:
                 point = models.PointStruct(id=point_id, vector={}, payload=payload)
                 self._server.upsert(self._name, [point])
 
-    def _scroll(self, where: Any) -> Iterator[dict[str, Any]]:
+    def _scroll(self, scroll_filter: Any) -> Iterator[dict[str, Any]]:
         try:
-            for record in self._server.scroll(self._name, PAGE_SIZE, scroll_filter=where):
+            for record in self._server.scroll(self._name, PAGE_SIZE, scroll_filter=scroll_filter):
                 yield record.payload or {}
         except RevisionGone:
             return  # the server has no catalog yet

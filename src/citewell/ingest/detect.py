@@ -116,7 +116,7 @@ _FIX_HINTS = {
     ".rst": "reStructuredText: add a `conf.py` or an `index.rst` with a `toctree`",
 }
 _SAMPLE_SIZE = 200
-"""How many folders are searched for files of a known type."""
+"""How many folders are searched for files that `_FIX_HINTS` knows."""
 
 
 def detect_site_generator(root: Path) -> str | None:

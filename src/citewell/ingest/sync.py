@@ -1,8 +1,8 @@
 """Push books to a Qdrant server that several hosts share, and pull them from it.
 
-A host ingests into its own data folder, as it does without a server, and pushes the finished
-revision. Before, it pulls a newer revision from the server, so that only changes are embedded,
-whichever host ran the last ingest.
+A host first pulls a newer revision from the server, so that only changes are embedded, whichever
+host ran the last ingest. It then ingests into its own data folder, as it does without a server, and
+pushes the finished revision.
 """
 
 import json
@@ -59,7 +59,7 @@ class SyncResult:
     revision: str
     passages: int
     checksum: str
-    """Of every passage and its vector, as read back from the receiving side."""
+    """The checksum of every passage and its vector, as read back from the receiving side."""
 
 
 def ingest_shared(
@@ -81,8 +81,8 @@ def fetch_newer(server: QdrantServer, library: Path, name: str, embedder: str) -
     """Pull a book from the server if its revision differs from the local one.
 
     Raises:
-        IndexMismatch: its vectors are from another embedder.
-        IndexUnavailable: it is damaged, or the server fails.
+        IndexMismatch: the vectors on the server are from another embedder.
+        IndexUnavailable: the index on the server is damaged, or the server fails.
     """
     remote = RevisionCatalog(server).current().get(check_book_name(name))
     if remote and remote.revision != _local_revision(library / name):
@@ -109,14 +109,14 @@ def push_book(library: Path, name: str, server: QdrantServer) -> SyncResult:
         parts[CHUNK_ORDER] = "\n".join(chunk.id for chunk in read_chunks(current))
         previous = catalog.current().get(name)
         if previous and previous.revision == manifest.revision:
-            checksum = _update_manifest(catalog, previous, parts)
+            checksum = _update_metadata(catalog, previous, parts)
             return SyncResult(name, manifest.revision, manifest.chunks, checksum)
         remote = catalog.create_revision(name, manifest.revision)
         with closing(EdgeEngine(current / "shard")) as engine:
             written = write_passages(
                 server,
                 remote.collection,
-                _entries(current, engine),
+                _chunks_with_vectors(current, engine),
                 width=manifest.width,
                 average=manifest.average_length,
             )
@@ -134,8 +134,8 @@ def pull_book(server: QdrantServer, library: Path, name: str, embedder: str) -> 
 
     Raises:
         UnknownBook: the server has no book of that name.
-        IndexMismatch: its vectors are from another embedder.
-        IndexUnavailable: it is damaged, or the server fails.
+        IndexMismatch: the vectors on the server are from another embedder.
+        IndexUnavailable: the index on the server is damaged, or the server fails.
     """
     catalog = RevisionCatalog(server)
     remote = catalog.current().get(check_book_name(name))
@@ -173,10 +173,10 @@ def remove_shared(server: QdrantServer, library: Path, name: str) -> int:
     return remove_book(library, name) if is_local else 0
 
 
-def _update_manifest(
+def _update_metadata(
     catalog: RevisionCatalog, remote: ServerRevision, parts: dict[str, str]
 ) -> str:
-    """Update the metadata of a revision whose chunks did not change; return its checksum."""
+    """Update the metadata of a revision with the same chunks; return their checksum."""
     stored = catalog.parts(remote)
     checksum = str(json.loads(stored[CHECKSUMS])["passages"])
     if any(stored.get(name) != text for name, text in parts.items()):
@@ -190,7 +190,7 @@ def _local_revision(folder: Path) -> str | None:
     return manifest.revision if manifest else None
 
 
-def _entries(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Vectors]]:
+def _chunks_with_vectors(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Vectors]]:
     """Yield chunks with their vectors as the embedded engine stores them.
 
     Engines normalize vectors that are not exactly of length 1, each with its own rounding, and do
@@ -206,7 +206,7 @@ def _entries(current: Path, engine: EdgeEngine) -> Iterator[tuple[Chunk, str, Ve
 
 def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, folder: Path) -> str:
     damaged = f"The index of {manifest.book!r} on the server is damaged; ingest the book again."
-    staging_folder, actual = new_staging_folder(folder), Checksum()
+    staging_folder, checksum = new_staging_folder(folder), Checksum()
     with (
         StagedRevision(
             staging_folder, manifest.book, embedder=manifest.embedder, title=manifest.title
@@ -215,9 +215,9 @@ def _rebuild(engine: ServerEngine, parts: dict[str, str], manifest: Manifest, fo
     ):
         ids = parts[CHUNK_ORDER].split("\n")
         for start in range(0, len(ids), BATCH_SIZE):
-            _pull_chunks(engine, ids[start : start + BATCH_SIZE], staged, store, actual)
+            _pull_chunks(engine, ids[start : start + BATCH_SIZE], staged, store, checksum)
         expected = str(json.loads(parts[CHECKSUMS])["passages"])
-        if staged.revision != manifest.revision or str(actual) != expected:
+        if staged.revision != manifest.revision or str(checksum) != expected:
             shutil.rmtree(staging_folder, ignore_errors=True)
             raise IndexUnreachable(damaged)
         check_disk_space(folder, staged.sizes, manifest.width)

@@ -413,24 +413,18 @@ def _find_anaphor(followup: str, unresolved: Sequence[str] = ()) -> re.Match[str
         if pronoun[0].lower() in unresolved or is_expletive:
             continue
         if pronoun[0].lower() in _POSSESSIVE_PRONOUNS:
-            has_antecedent = any(
-                phrase.is_name or phrase.is_plural or phrase.article in ("a", "an")
-                for phrase in earlier
-            )
+            is_resolved = any(p.is_name or p.is_plural or p.article in ("a", "an") for p in earlier)
         else:
-            has_antecedent = any(
-                _CLAUSE_BOUNDARY.search(followup, phrase.end, offset) for phrase in earlier
-            )
-        if not has_antecedent:
+            is_resolved = any(_CLAUSE_BOUNDARY.search(followup, p.end, offset) for p in earlier)
+        if not is_resolved:
             return pronoun
     return None
 
 
 def _replace_pronoun(followup: str, pronoun: re.Match[str], topic: str) -> str:
     following = words(followup[pronoun.end() :])[:1]
-    if pronoun[0].lower() in _DEMONSTRATIVES and set(terms(" ".join(following))) & set(
-        terms(topic)
-    ):
+    noun_terms = set(terms(" ".join(following)))
+    if pronoun[0].lower() in _DEMONSTRATIVES and noun_terms & set(terms(topic)):
         # “this filter”: only the rest of its name is missing.
         followup_terms = set(terms(followup))
         topic = " ".join(word for word in words(topic) if not followup_terms & set(terms(word)))

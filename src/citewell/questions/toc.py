@@ -29,7 +29,7 @@ class TocEntry:
     ancestors: tuple[Heading, ...] = ()
     """From the outermost heading down to the parent."""
     siblings: tuple[Heading, ...] = ()
-    """Children of the same parent, including itself; for a chapter, all pages."""
+    """Children of the same parent, including the heading; for a chapter, all pages."""
 
     @property
     def previous(self) -> Heading | None:
@@ -45,8 +45,10 @@ class TocEntry:
 
     @property
     def chapter(self) -> Heading | None:
-        """The chapter or page that contains it."""
-        return next((one for one in self.ancestors if one.kind in ("chapter", "page")), None)
+        """The chapter or page that contains the heading."""
+        return next(
+            (heading for heading in self.ancestors if heading.kind in ("chapter", "page")), None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ def toc_entries(contents: Contents) -> tuple[TocEntry, ...]:
 
 def first_chunk(heading: Heading) -> str:
     """Return the id of the first chunk under a heading."""
-    return next(chunk_id for one in heading.walk() for chunk_id in one.chunks)
+    return next(chunk_id for descendant in heading.walk() for chunk_id in descendant.chunks)
 
 
 def find_by_title(contents: Contents, title: str) -> list[TocEntry]:
@@ -115,11 +117,11 @@ def find_section(contents: Contents, name: str) -> TocEntry:
         matches = find_by_number(contents, int(number[1]))
     *path, title = re.split(r"\s+(?:›|>)\s+", name.strip())
     if not matches:
-        ancestors = {_normalize_title(one) for one in path}
+        ancestors = {_normalize_title(heading) for heading in path}
         matches = [
             entry
             for entry in find_by_title(contents, title)
-            if ancestors <= {_normalize_title(one.title) for one in entry.ancestors}
+            if ancestors <= {_normalize_title(heading.title) for heading in entry.ancestors}
         ]
     if len(matches) == 1:
         return matches[0]
@@ -146,21 +148,23 @@ def open_section(
 def outline_for_model(headings: Sequence[Heading]) -> list[dict[str, object]]:
     """Return headings for a model: parts with their chapters, others without children."""
     return [
-        {"id": one.id, "kind": one.kind, "title": one.title}
-        | ({"number": one.number} if one.number else {})
-        | ({"below": outline_for_model(one.children)} if one.kind == "part" else {})
-        for one in headings
+        {"id": heading.id, "kind": heading.kind, "title": heading.title}
+        | ({"number": heading.number} if heading.number else {})
+        | ({"below": outline_for_model(heading.children)} if heading.kind == "part" else {})
+        for heading in headings
     ]
 
 
 @lru_cache(maxsize=16384)
 def _normalize_title(title: str) -> str:
-    folded = [word.casefold() for word in words(strip_inline_markup(title))]
-    return " ".join(folded[1:] if folded[1:] and folded[0] in _ARTICLES else folded)
+    title_words = [word.casefold() for word in words(strip_inline_markup(title))]
+    return " ".join(
+        title_words[1:] if title_words[1:] and title_words[0] in _ARTICLES else title_words
+    )
 
 
 @lru_cache(maxsize=16384)
 def _short_names(title: str) -> Sequence[str]:
     """Return a title without its number, and also without its subtitle."""
-    bare = _NUMBER.sub("", title, count=1) if _NUMBER.match(title) else title
-    return (_normalize_title(bare), _normalize_title(_SUBTITLE.split(bare)[0]))
+    without_number = _NUMBER.sub("", title, count=1) if _NUMBER.match(title) else title
+    return (_normalize_title(without_number), _normalize_title(_SUBTITLE.split(without_number)[0]))

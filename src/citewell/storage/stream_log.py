@@ -68,7 +68,7 @@ class StreamInfo:
     """The state of a stream, without its events."""
 
     owner: str
-    """The only caller who may read it."""
+    """The only caller who may read the stream."""
     ended: str
     """Empty while the stream runs, then `done` or `error`."""
     heartbeats: int
@@ -85,8 +85,9 @@ class Batch:
     """Stream ids and their owners."""
     frames: list[tuple[str, Frame]] = field(default_factory=list)
     ended: list[tuple[str, str]] = field(default_factory=list)
-    """Stream ids and how they ended."""
+    """Stream ids with `done` or `error`."""
     alive: list[str] = field(default_factory=list)
+    """Ids of running streams, whose heartbeats are incremented."""
 
     def without(self, streams: Set[str]) -> "Batch":
         """Return the batch without the changes to `streams`."""
@@ -172,7 +173,7 @@ class StreamLog:
             await connection.execute(query.values(reads=STREAMS.c.reads + 1))
 
     async def purge(self, *, after_end: float, after_start: float) -> None:
-        """Delete streams that ended, or started, more than so many seconds ago."""
+        """Delete streams whose end or start was more seconds ago than the arguments allow."""
         now = time()
         old = select(STREAMS.c.id).where(
             or_(STREAMS.c.ended_at < now - after_end, STREAMS.c.begun_at < now - after_start)

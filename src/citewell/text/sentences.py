@@ -17,10 +17,10 @@ _ABBREVIATION = re.compile(
 )
 _MAX_ABBREVIATION_CHARS = 8
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_`]*+(?:\[\^?[\w, -]+\])*+(?=\s|$)")
-_SPACE = re.compile(r"\s*+")
+_WHITE_SPACE = re.compile(r"\s*+")
 INLINE = r"(?<!`)(`++)[\s\S]+?(?<!`)\1(?!`)|\$(?=\S)[^$\n]+?(?<=\S)\$(?!\d)"
 """Inline code and math."""
-# A link target ends where another begins; otherwise, each `](` would be scanned to the end.
+# A link target ends where another begins: scanning each `](` to the end takes quadratic time.
 _NO_SENTENCE_END = re.compile(
     rf"{INLINE}|\]\((?:[^)\s\]]|\](?!\())*+\)|https?://\S*[^\s.,;:!?…\"'”’)\]*_`]"
 )
@@ -35,7 +35,7 @@ _BLOCK_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?:\[
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of a text, with its kind."""
+    """A range of a text, and what it is."""
 
     start: int
     end: int
@@ -159,7 +159,7 @@ def _split_block(text: str, start: int, end: int, kind: Kind) -> Iterator[Span]:
             continue
         if match[0].startswith(".") and _ends_with_abbreviation(text, start, match.start() + 1):
             continue
-        space = _SPACE.match(text, stop, end)
+        space = _WHITE_SPACE.match(text, stop, end)
         next_word = space.end() if space else stop
         following = text[next_word : min(end, next_word + 4)]
         if following[:1].islower() and following != "http":

@@ -36,7 +36,7 @@ def is_off_topic(claim: Claim, hits: Sequence[Hit], question: str) -> bool:
     """Return whether all text that a claim cites is unrelated to the passage around it.
 
     A sentence injected into a passage shares no terms with the question and the headings, nor with
-    a neighboring sentence that does.
+    a sentence beside it that does.
     """
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
     cited = [(chunks[c.chunk_id], c.start, c.end) for c in claim.citations if c.chunk_id in chunks]

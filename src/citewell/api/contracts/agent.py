@@ -1,4 +1,4 @@
-"""The agent contract: `/agent/ask`, `/agent/ask/stream` and `/agent/sessions/{session_id}`."""
+"""The agent contract: `/agent/ask`, its stream, and `/agent/sessions/…` for conversations."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -109,7 +109,7 @@ class RetrievedContent(WireModel):
 
 
 class AgentSource(WireModel):
-    """A cited passage; the `[n]` in the text count these."""
+    """A cited passage; `[n]` in the text refers to the n-th of these."""
 
     content_id: str
     """The passage's UUID."""
@@ -176,13 +176,13 @@ class ConversationSession(WireModel):
     session_id: str
     """The id of the conversation."""
     openai_thread_id: str
-    """The `thread_id` of its requests, or the id of the conversation."""
+    """The `thread_id` of the last request with one, or the id of the conversation."""
     created_at: datetime
     """When its first question arrived, in UTC."""
     last_interaction: datetime
     """The time of the last message, in UTC."""
     user_id: str | None = None
-    """The `user_id` of its requests, or the key and reader that own it."""
+    """The `user_id` of the requests, or the key and reader that own the conversation."""
     context_mode: Literal["retrieval_pipeline", "user_provided"]
     """The source of the last answer."""
     active_filters: dict[str, Any] | None = None
@@ -256,7 +256,7 @@ class Agent:
     ) -> ConversationSession:
         """Convert a stored conversation to a session."""
         records = [message.record for message in thread.messages if message.record]
-        last = records[-1] if records else {}
+        last_record = records[-1] if records else {}
         thread_ids = (record.get("noted", {}).get("thread_id") for record in reversed(records))
         return ConversationSession(
             session_id=thread.id,
@@ -264,8 +264,8 @@ class Agent:
             created_at=thread.created_at,
             last_interaction=thread.updated_at,
             user_id=_user_id(thread),
-            context_mode=last.get("mode", "retrieval_pipeline"),
-            active_filters=last.get("filters") or None,
+            context_mode=last_record.get("mode", "retrieval_pipeline"),
+            active_filters=last_record.get("filters") or None,
             conversation_history=[
                 SessionMessage(
                     role=message.role, content=message.content, timestamp=message.created_at
@@ -280,7 +280,7 @@ def _user_id(thread: Thread) -> str | None:
     user_id = thread.metadata.get("user_id")
     if isinstance(user_id, str):
         return user_id
-    # The owner of a conversation without a key is only a random token.
+    # Without a key, the owner is only a random token, which identifies no user.
     return None if (thread.owner or "").startswith("anonymous") else thread.owner
 
 

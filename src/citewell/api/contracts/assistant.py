@@ -1,7 +1,4 @@
-"""The assistant contract: `/assistant/chat`, its stream and sessions, and `/search`.
-
-The contract calls a conversation a session, and its messages turns.
-"""
+"""The assistant contract: `/assistant/chat`, its stream and its sessions (conversations)."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -57,7 +57,7 @@ class QueryRequest(RequestModel):
 
 
 class SourceReference(WireModel):
-    """A cited passage; the `[n]` in the text count these."""
+    """A cited passage; `[n]` in the text refers to the n-th of these."""
 
     source_file: str
     """Path of the page's source file in the book's folder."""

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _TOC = "_toc.yml"
 _CONFIG = "_config.yml"
 _SUFFIXES = (".ipynb", ".md", ".rst")
-_CHILDREN = ("parts", "chapters", "sections", "subtrees", "entries", "items")
+_CHILD_KEYS = ("parts", "chapters", "sections", "subtrees", "entries", "items")
+_MAX_EXTRA_DEPTH = 4
+"""Levels besides those of pages; a deeper table of contents contains itself by a YAML alias."""
 
 
 class NotebooksFormat(BookFormat):
@@ -38,7 +40,7 @@ class NotebooksFormat(BookFormat):
 
     def files(self, root: Path) -> list[SourceFile]:
         """List the configuration, the pages and their included files."""
-        from citewell.ingest.formats.sphinx.book import included_files  # imports docutils
+        from citewell.ingest.formats.sphinx.book import included_files  # slow: docutils
 
         config = (SourceFile(root / name, name) for name in (_TOC, _CONFIG))
         pages = list(_listed_files(root))
@@ -70,8 +72,12 @@ class NotebooksFormat(BookFormat):
 
 def _base_url(config: dict[str, Any]) -> str:
     sphinx = config.get("sphinx")
-    for table in (config.get("html"), sphinx.get("config") if isinstance(sphinx, dict) else None):
-        url = table.get("baseurl") or table.get("html_baseurl") if isinstance(table, dict) else None
+    for section in (config.get("html"), sphinx.get("config") if isinstance(sphinx, dict) else None):
+        url = (
+            section.get("baseurl") or section.get("html_baseurl")
+            if isinstance(section, dict)
+            else None
+        )
         if isinstance(url, str):
             return url
     return ""
@@ -88,7 +94,7 @@ def _read_yaml(file: Path, options: IngestOptions, skipped: list[SkippedFile]) -
     except (yaml.YAMLError, ValueError, RecursionError):
         skipped.append(SkippedFile(source=file.name, reason="is not valid YAML"))
         return {}
-    # In old versions, the table of contents was a list.
+    # Old versions of Jupyter Book wrote the table of contents as a list.
     return {"chapters": data} if isinstance(data, list) else data if isinstance(data, dict) else {}
 
 
@@ -106,7 +112,7 @@ def read_contents(root: Path, options: IngestOptions, skipped: list[SkippedFile]
 
 def _walk(node: object, part: str, docnames: list[str], depth: int) -> Iterator[TocEntry]:
     """Yield the entries of a table of contents: parts hold chapters, chapters hold sections."""
-    if not isinstance(node, dict) or depth > len(docnames) + 4:
+    if not isinstance(node, dict) or depth > len(docnames) + _MAX_EXTRA_DEPTH:
         return
     name = node.get("root") or node.get("file")
     if isinstance(name, str) and name:
@@ -118,7 +124,7 @@ def _walk(node: object, part: str, docnames: list[str], depth: int) -> Iterator[
         yield from (TocEntry(docname=name, part=part) for name in names)
     caption = node.get("caption") or node.get("part") or node.get("header")
     inner_part = scalar(caption) or part
-    for key in _CHILDREN:
+    for key in _CHILD_KEYS:
         children = node.get(key)
         for child in children if isinstance(children, list) else []:
             yield from _walk(child, inner_part, docnames, depth + 1)

@@ -167,11 +167,7 @@ def _locale(data: Data, options: IngestOptions, notes: list[str]) -> Locale:
     name = options.locale or default
     config = _table(_table(i18n.get("localeConfigs")).get(name))
     locales = i18n.get("locales")
-    if (
-        name != default
-        and isinstance(locales, list)
-        and not any(item is UNKNOWN for item in locales)
-    ):
+    if name != default and isinstance(locales, list) and UNKNOWN not in locales:
         names = [item for item in locales if isinstance(item, str)]
         if name not in names:
             raise UnsupportedSource(f"The book has no locale {name!r}: use {' or '.join(names)}.")

@@ -239,13 +239,13 @@ def is_index(name: str) -> bool:
 
 def page_id(name: str, front_matter: Mapping[str, Any], *, prefixes: bool = True) -> str:
     """Return the id of a page, which sidebars refer to."""
-    folders, base = _path_parts(name, front_matter, prefixes)
+    folders, base = _id_parts(name, front_matter, prefixes)
     return "/".join([*folders, base])
 
 
 def page_slug(name: str, front_matter: Mapping[str, Any], *, prefixes: bool = True) -> str:
     """Return the page's slug below the docs route."""
-    folders, base = _path_parts(name, front_matter, prefixes)
+    folders, base = _id_parts(name, front_matter, prefixes)
     slug = front_matter.get("slug")
     if isinstance(slug, str) and slug.startswith("/"):
         return slug
@@ -260,9 +260,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(_glob_regex(pattern).fullmatch(name) for pattern in patterns)
 
 
-def _path_parts(
-    name: str, front_matter: Mapping[str, Any], prefixes: bool
-) -> tuple[list[str], str]:
+def _id_parts(name: str, front_matter: Mapping[str, Any], prefixes: bool) -> tuple[list[str], str]:
     """Return the folders and the name of a page, without number prefixes if they are enabled."""
     path = PurePosixPath(name)
     strip = prefixes and front_matter.get("parse_number_prefixes") is not False

@@ -350,9 +350,8 @@ def drop_running_heads(pages: Sequence[list[Line]]) -> list[list[Line]]:
     positions: dict[str, Counter[int]] = {}
     for lines in pages:
         for line in (*_edge_lines(lines, top=True), *_edge_lines(lines, top=False)):
-            positions.setdefault(_digits_masked(line), Counter())[
-                int(line.y // _POSITION_STEP)
-            ] += 1
+            height = int(line.y // _POSITION_STEP)
+            positions.setdefault(_digits_masked(line), Counter())[height] += 1
     offset = _page_number_offset(pages)
     return [_drop_edges(lines, positions, offset) for lines in pages]
 

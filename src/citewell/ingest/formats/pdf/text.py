@@ -422,10 +422,8 @@ def _align_columns(lines: list[Line]) -> list[list[str]] | None:
             columns = [i for i, (a, b) in enumerate(spans) if cell.x0 < b and cell.x1 > a]
             if len(columns) != 1 or row[columns[0]]:
                 return None
-            row[columns[0]] = escape_inline(cell.text).replace("\\|", "|").replace("|", "\\|")
-            spans[columns[0]] = [
-                min(spans[columns[0]][0], cell.x0),
-                max(spans[columns[0]][1], cell.x1),
-            ]
+            n = columns[0]
+            row[n] = escape_inline(cell.text).replace("\\|", "|").replace("|", "\\|")
+            spans[n] = [min(spans[n][0], cell.x0), max(spans[n][1], cell.x1)]
         rows.append(row)
     return rows
