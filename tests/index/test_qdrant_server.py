@@ -200,7 +200,7 @@ def test_a_revision_that_lacks_a_part_is_unavailable(server: QdrantServer, books
     push_book(books, "tiny", server)
     catalog = RevisionCatalog(server)
     kept = catalog.current()["tiny"]
-    catalog._put(kept, {"terms": "{}"})
+    catalog._write_pieces(kept, {"terms": "{}"})
 
     with pytest.raises(IndexUnavailable, match="'tiny' is incomplete or damaged"):
         shelf(server).open("tiny")

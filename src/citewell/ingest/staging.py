@@ -167,26 +167,27 @@ def build_index(staged: StagedRevision, vectors: Iterable[Vectors], width: int) 
 
 def publish(folder: Path, staged: StagedRevision, manifest: Manifest, report: IngestReport) -> None:
     """Make a staged revision with its index the current one."""
-    new = staged.folder
-    write_report(new, report)
-    write_manifest(new, manifest)
+    staged_folder = staged.folder
+    write_report(staged_folder, report)
+    write_manifest(staged_folder, manifest)
     previous = current_revision(folder)
     if previous and _has_revision(previous, manifest.revision) and is_intact(previous):
         # The content is unchanged and in use: update only the metadata.
         for name in ("report.json", "manifest.json"):
-            (new / name).replace(previous / name)
+            (staged_folder / name).replace(previous / name)
         target = previous
     else:
         # A damaged revision of the same name stays until the new one is current.
         names = (manifest.revision, f"{manifest.revision}.again")
-        target = next(new.with_name(n) for n in names if new.with_name(n) != previous)
+        paths = map(staged_folder.with_name, names)
+        target = next(path for path in paths if path != previous)
         shutil.rmtree(target, ignore_errors=True)
-        new.rename(target)
+        staged_folder.rename(target)
     set_current(folder, target.name)
     # Keep the previous revision for processes that are about to open it.
-    for other in (folder / "revisions").iterdir():
-        if other not in (target, previous):
-            shutil.rmtree(other, ignore_errors=True)
+    for revision_folder in (folder / "revisions").iterdir():
+        if revision_folder not in (target, previous):
+            shutil.rmtree(revision_folder, ignore_errors=True)
 
 
 def _has_revision(folder: Path, revision: str) -> bool:

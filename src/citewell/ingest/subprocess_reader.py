@@ -153,7 +153,7 @@ class _Worker:
         self._parent = _process_identity()
 
     def is_alive(self) -> bool:
-        """Return whether it runs and was started by this process and user."""
+        """Return whether the worker runs and was started by this process and user."""
         return self._parent == _process_identity() and self._process.poll() is None
 
     def end(self, *, crashed: bool = False) -> int:

@@ -59,15 +59,15 @@ class WorkerLease:
     async def exclusive_lock(self, name: str) -> AsyncIterator[None]:
         """Hold the lock `name` among all processes; without one if the database is unavailable."""
         key = int.from_bytes(sha256(name.encode()).digest()[:8]) >> 1
-        held = False
+        is_locked = False
         with suppress(StoreUnavailable):
             # Other processes cannot signal an event, so the lock is polled.
-            while not (held := await self._try_lock_or_undo(key)):  # noqa: ASYNC110
+            while not (is_locked := await self._try_lock_or_undo(key)):  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
         try:
             yield
         finally:
-            if held:
+            if is_locked:
                 with suppress(StoreUnavailable):
                     await asyncio.shield(asyncio.create_task(self._unlock(key)))
 

@@ -89,7 +89,7 @@ def _render(library: BaseLibrary, book: str | None, source_file: str) -> str:
     return render_page(chunks, BookLinks(index.contents))
 
 
-LinkKind = Literal["page", "away", "broken"]
+LinkKind = Literal["page", "external", "broken"]
 _SAFE_SCHEMES = ("http", "https", "mailto")
 _PATHNAME = "pathname://"
 """The Docusaurus prefix for paths of the site that are not pages of the docs."""
@@ -103,7 +103,7 @@ class Link:
 
     kind: LinkKind
     href: str = ""
-    """For `away`, the URL; for `broken`, the link as written."""
+    """For `external`, the URL; for `broken`, the link as written."""
     file: str = ""
     """For `page`, its source file."""
     anchor: str = ""
@@ -114,7 +114,9 @@ class BookLinks:
 
     def __init__(self, contents: Contents) -> None:
         """Collect the source file and the URL of every page."""
-        pages = {head.source_file: head.url for head in contents.walk() if head.source_file}
+        pages = {
+            heading.source_file: heading.url for heading in contents.walk() if heading.source_file
+        }
         self._files: dict[str, str] = {}
         self._files_by_url: dict[str, str] = {}
         for file, url in pages.items():
@@ -136,7 +138,7 @@ class BookLinks:
         if file is not None:
             return Link("page", file=file, anchor=unquote(anchor))
         published = urljoin(self._urls.get(source_file, ""), href)
-        return Link("away", published) if urlsplit(published).scheme else Link("broken", href)
+        return Link("external", published) if urlsplit(published).scheme else Link("broken", href)
 
     def _find(self, path: str, source_file: str) -> str | None:
         if not urlsplit(path).scheme and not path.startswith("//"):
@@ -228,7 +230,7 @@ def _link_attributes(link: Link, chunk: Chunk) -> dict[str, str | int | float]:
         case "page":
             path = f"/read/{quote(chunk.book)}/{quote(link.file)}{anchor}"
             return {"href": path, "data-page": link.file}
-        case "away":
+        case "external":
             return {"href": link.href, "target": "_blank", "rel": "noopener"}
         case "broken":
             return {"title": f"Not in this book: {link.href}"}
@@ -249,7 +251,7 @@ def _render_admonition(_: object, tokens: Sequence[Token], index: int, *__: obje
     if tokens[index].nesting != 1:
         return "</aside>\n"
     match = _ADMONITION_TITLE.match(tokens[index].info.strip())
-    kind = match["kind"] if match else ""
-    title = ((match["title"] or match["text"]) if match else "") or kind.capitalize()
+    type_name = match["kind"] if match else ""
+    title = ((match["title"] or match["text"]) if match else "") or type_name.capitalize()
     heading = f'<p class="kind">{escape(title.strip())}</p>\n' if title.strip() else ""
-    return f'<aside class="{escape(kind, quote=True)}">\n{heading}'
+    return f'<aside class="{escape(type_name, quote=True)}">\n{heading}'

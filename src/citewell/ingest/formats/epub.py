@@ -98,10 +98,10 @@ class EpubArchive:
         self._check_expansion(len(content), entry.compress_size, limit)
         return content
 
-    def _check_expansion(self, size: int, packed: int, limit: int) -> None:
+    def _check_expansion(self, size: int, compressed_size: int, limit: int) -> None:
         self._read += size
         if size > limit or (
-            size > _RATIO_MIN_SIZE and size > _MAX_COMPRESSION_RATIO * max(packed, 1)
+            size > _RATIO_MIN_SIZE and size > _MAX_COMPRESSION_RATIO * max(compressed_size, 1)
         ):
             raise UnreadableFile("unpacks to far more than its size")
         if self._read > _MAX_TOTAL_SIZE:
@@ -320,12 +320,14 @@ def _read_chapter(
     remove_unwanted(body, site=False)
     entries = package.contents.get(name, [])
     # A flat table of contents lists sections beside chapters; then the headings decide.
-    single = _is_single_chapter(entries) or len(list(body.iter("h1"))) <= 1
+    one_chapter = _is_one_chapter(entries) or len(list(body.iter("h1"))) <= 1
     # A chapter may be split into several files, of which only the first has a title.
-    title = entries[0].title if entries and single else package.title if entries else ""
-    known = title or previous_title
+    title = entries[0].title if entries and one_chapter else package.title if entries else ""
+    fallback_title = title or previous_title
     url = f"{(options.site_url or quote_path(file)).rstrip('/')}/{quote_path(name)}"
-    parsed = read_sections(body, title=known, base=url, certain=bool(title), single=single)
+    parsed = read_sections(
+        body, title=fallback_title, base=url, keep_title=bool(title), one_chapter=one_chapter
+    )
     return Page(
         source=f"{file}/{name}",
         title=parsed.title or PurePosixPath(name).stem,
@@ -336,7 +338,7 @@ def _read_chapter(
     )
 
 
-def _is_single_chapter(entries: list[TocEntry]) -> bool:
+def _is_one_chapter(entries: list[TocEntry]) -> bool:
     """Return whether all entries of a file are below its first."""
     return not any(len(entry.ancestors) <= len(entries[0].ancestors) for entry in entries[1:])
 

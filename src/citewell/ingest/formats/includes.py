@@ -27,7 +27,7 @@ class Includes:
     folders: tuple[Path, ...]
     """The folders that may be read."""
     options: IngestOptions
-    seen: dict[Path, SourceFile] = field(default_factory=dict)
+    requested: dict[Path, SourceFile] = field(default_factory=dict)
     """Every requested file, readable or not, by its resolved path."""
     skipped: list[SkippedFile] = field(default_factory=list)
     size: int = 0
@@ -42,7 +42,7 @@ class Includes:
             return self._skip(path.as_posix(), refused)
         real = path.resolve()
         name = Path(os.path.relpath(real, self.root.resolve())).as_posix()
-        file = self.seen.setdefault(real, SourceFile(real, name))
+        file = self.requested.setdefault(real, SourceFile(real, name))
         if not real.exists():
             # Not a failure: site generators only warn, too.
             return self._skip(name, "does not exist", failed=False)
@@ -84,10 +84,10 @@ class Includes:
 def select_lines(text: str, start: str, end: str | None) -> str:
     """Return the lines from `start` to `end`, counted from 1; empty bounds are open."""
     lines = text.split("\n")
-    first = max(int(start) - 1, 0) if start else 0
+    first_index = max(int(start) - 1, 0) if start else 0
     if end is None:
-        return "\n".join(lines[first : first + 1] if start else lines)
-    return "\n".join(lines[first : int(end) if end.isdecimal() else None])
+        return "\n".join(lines[first_index : first_index + 1] if start else lines)
+    return "\n".join(lines[first_index : int(end) if end.isdecimal() else None])
 
 
 def lines_with_fence_info(lines: list[str]) -> Iterator[tuple[str, str | None]]:

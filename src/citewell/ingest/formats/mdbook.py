@@ -201,7 +201,7 @@ class MdBookFormat(BookFormat):
             files[file] = _source_file(file, layout)
             with skip_on_error(chapter.path, []):
                 _read_expanded(file, includes)
-            files |= {f.path: f for f in includes.seen.values() if f.path != file.resolve()}
+            files |= {f.path: f for f in includes.requested.values() if f.path != file.resolve()}
         return list(files.values())
 
     def read(self, root: Path, options: IngestOptions) -> Book:

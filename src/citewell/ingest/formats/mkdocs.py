@@ -185,7 +185,7 @@ class MkDocsFormat(BookFormat):
             files[file.path] = SourceFile(file.path, includes.page)
             with skip_on_error(includes.page, []):
                 expand_snippets(read_text(file, options), includes, site.snippets)
-            files |= includes.seen
+            files |= includes.requested
         return [file for path, file in files.items() if path.name not in _CONFIGS or path.is_file()]
 
     def read(self, root: Path, options: IngestOptions) -> Book:

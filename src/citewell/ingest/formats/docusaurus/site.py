@@ -148,7 +148,7 @@ class DocusaurusFormat(BookFormat):
                 with skip_on_error(file.name, []):
                     if "import " in read_text(file, IngestOptions()):
                         _read_source(docs, file, IngestOptions(), includes)
-            paths += [file.path for file in includes.seen.values()]
+            paths += [file.path for file in includes.requested.values()]
         paths += sorted(
             (site / config.locale.folder).parent.glob("*/docusaurus-plugin-content-docs*/**/*.*")
         )

@@ -52,16 +52,16 @@ class ParsedHtml:
 
 
 def read_sections(
-    content: Element, *, title: str, base: str, certain: bool = False, single: bool = True
+    content: Element, *, title: str, base: str, keep_title: bool = False, one_chapter: bool = True
 ) -> ParsedHtml:
     """Split a page's content into sections.
 
-    A `certain` title takes precedence over the page's first heading. A page that is not `single`
-    contains several chapters, and its first heading is one of them.
+    With `keep_title`, the title takes precedence over the page's first heading. A page that is not
+    `one_chapter` contains several, and its first heading is that of one of them.
     """
     items = list(_BlockRenderer(InlineRenderer(base)).items_of(content))
-    page_heading = _page_heading(items) if single else None
-    name = page_heading.text if page_heading and not certain else title
+    page_heading = _page_heading(items) if one_chapter else None
+    name = page_heading.text if page_heading and not keep_title else title
     open_headings: list[tuple[int, str]] = []
     sections: list[tuple[tuple[str, ...], str, list[Block]]] = [((), "", [])]
     for item in items:

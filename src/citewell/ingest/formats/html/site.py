@@ -141,10 +141,10 @@ def _read_page(
     url = metadata.canonical or default_url
     title = strip_site_name(metadata.title, site.name) or Path(file.name).stem
     # A title followed by the site's name is the page's own title.
-    certain = title != metadata.title and bool(metadata.title)
+    is_own = title != metadata.title and bool(metadata.title)
     content = main_content(tree)
-    single = certain or not metadata.title or _first_heading_is_title(content, title)
-    parsed = read_sections(content, title=title, base=url, certain=certain, single=single)
+    single = is_own or not metadata.title or _first_heading_is_title(content, title)
+    parsed = read_sections(content, title=title, base=url, keep_title=is_own, one_chapter=single)
     page = Page(
         source=file.name,
         title=parsed.title,
