@@ -235,7 +235,7 @@ class ChunkEncoder:
 
     def __init__(self, model: str, created: int, *, usage: bool) -> None:
         """Start the stream of an answer; `usage` adds a final chunk with the token usage."""
-        self._head: dict[str, Any] = {
+        self._envelope: dict[str, Any] = {
             "object": "chat.completion.chunk",
             "created": created,
             "model": model,
@@ -247,7 +247,7 @@ class ChunkEncoder:
         """Return the chunks of an event, which may be none."""
         match event:
             case Started(_, answer_id):
-                self._head = {"id": _completion_id(answer_id), **self._head}
+                self._envelope = {"id": _completion_id(answer_id), **self._envelope}
                 return [self._chunk({"role": "assistant", "content": ""})]
             case Sentence(text):
                 self._streamed_text += text
@@ -258,20 +258,20 @@ class ChunkEncoder:
                 return []
 
     def _final_chunks(self, answer: Answer) -> Iterator[dict[str, Any]]:
-        self._head["system_fingerprint"] = answer.revision
-        # A refusal has not been streamed.
-        rest = answer.text.removeprefix(self._streamed_text) + source_list(answer)
-        if rest:
-            yield self._chunk({"content": rest})
+        self._envelope["system_fingerprint"] = answer.revision
+        # A refusal was not streamed, so it is sent here.
+        not_streamed = answer.text.removeprefix(self._streamed_text) + source_list(answer)
+        if not_streamed:
+            yield self._chunk({"content": not_streamed})
         annotations = [dump(annotation) for annotation in _annotations(answer)]
-        last = self._chunk({"annotations": annotations}, _finish_reason(answer))
-        yield {**last, "citewell": dump(_answer_proof(answer))}
+        last_chunk = self._chunk({"annotations": annotations}, _finish_reason(answer))
+        yield {**last_chunk, "citewell": dump(_answer_proof(answer))}
         if self._usage:
-            yield {**self._head, "choices": [], "usage": dump(_usage(answer))}
+            yield {**self._envelope, "choices": [], "usage": dump(_usage(answer))}
 
     def _chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return {**self._head, "choices": [choice]}
+        return {**self._envelope, "choices": [choice]}
 
 
 def _finish_reason(answer: Answer) -> Literal["stop", "length"]:
